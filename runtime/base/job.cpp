@@ -1,0 +1,27 @@
+#include "base/job.h"
+
+#include <cstdlib>
+
+#include "absl/strings/numbers.h"
+
+namespace hcclrun {
+namespace {
+std::string Variable(const char* name) {
+  const char* value = getenv(name);
+  return value ? value : "";
+}
+}  // namespace
+
+Job::Job()
+    : id_(Variable(kEnvJob)), secret_(Variable(kEnvSecret)), lifeline_(Variable(kEnvLifeline)) {
+  if (!absl::SimpleAtoi(Variable(kEnvRank), &rank_)) rank_ = -1;
+  if (!absl::SimpleAtoi(Variable(kEnvSize), &size_)) size_ = 0;
+  shared_root_info_ = Variable(kEnvSharedRootInfo) == "1";
+}
+
+const Job& Job::Get() {
+  static const Job* job = new Job();  // never destroyed: used by threads that outlive static destruction
+  return *job;
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,93 @@
+#include "base/settings.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/job.h"
+#include "base/log.h"
+
+namespace hcclrun {
+
+bool ParseBytes(const char* text, uint64_t* bytes) {
+  char* end;
+  double value = strtod(text, &end);
+  if (end == text || !(value > 0)) return false;
+  double unit = 1;
+  if (*end) {
+    switch (*end++) {
+      case 'k': case 'K': unit = 1024.0; break;
+      case 'm': case 'M': unit = 1024.0 * 1024; break;
+      case 'g': case 'G': unit = 1024.0 * 1024 * 1024; break;
+      case 't': case 'T': unit = 1024.0 * 1024 * 1024 * 1024; break;
+      default: return false;
+    }
+    if (*end == 'i') end++;
+    if (*end == 'B' || *end == 'b') end++;
+    if (*end) return false;
+  }
+  if (value * unit >= 9e18) return false;
+  *bytes = static_cast<uint64_t>(value * unit);
+  return *bytes > 0;
+}
+
+namespace {
+
+void Ignored(const char* name, const char* value, const char* legal) {
+  Tell(LogLevel::kWarning, absl::StrCat(name, "=", value, " is ignored: it must be ", legal));
+}
+
+uint64_t BytesVariable(const char* name, uint64_t otherwise) {
+  const char* text = getenv(name);
+  uint64_t bytes;
+  if (!text) return otherwise;
+  if (ParseBytes(text, &bytes)) return bytes;
+  Ignored(name, text, "a size such as 8G or 512M");
+  return otherwise;
+}
+
+int64_t MillisecondsVariable(const char* name) {
+  const char* text = getenv(name);
+  double seconds;
+  if (!text) return -1;
+  if (absl::SimpleAtod(text, &seconds) && seconds > 0 && seconds < 1e9) return static_cast<int64_t>(seconds * 1000 + 0.5);
+  Ignored(name, text, "a number of seconds above 0, decimals allowed");
+  return -1;
+}
+
+bool Flag(const char* name, const char* on) {
+  const char* text = getenv(name);
+  return text && strcmp(text, on) == 0;
+}
+
+Settings Read() {
+  Settings s;
+  s.hbm_bytes = BytesVariable("HCCLRUN_HBM_SIZE", uint64_t{64} << 30);
+  s.hbm_bytes = (s.hbm_bytes + (2u << 20) - 1) & ~uint64_t{(2u << 20) - 1};
+  s.memory_bytes = BytesVariable("HCCLRUN_MEMORY", 0);
+  s.device_count = 8;
+  if (const char* text = getenv(kEnvDeviceCount)) {
+    uint32_t count;
+    if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= 1024) {
+      s.device_count = count;
+    } else {
+      Ignored(kEnvDeviceCount, text, "a number from 1 to 1024");
+    }
+  }
+  s.connect_timeout_ms = MillisecondsVariable("HCCLRUN_CONNECT_TIMEOUT");
+  s.exec_timeout_ms = MillisecondsVariable("HCCLRUN_EXEC_TIMEOUT");
+  s.check_is_error = Flag("HCCLRUN_CHECK", "error");
+  s.direct = Flag("HCCLRUN_DIRECT", "1");
+  s.explain = Flag("HCCLRUN_EXPLAIN", "1");
+  return s;
+}
+
+}  // namespace
+
+const Settings& Settings::Get() {
+  static const Settings* settings = new Settings(Read());
+  return *settings;
+}
+
+}  // namespace hcclrun

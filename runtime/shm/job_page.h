@@ -1,0 +1,54 @@
+#pragma once
+// The page that the launcher and its ranks share: the memory account, the board on which rank 0 leaves root infos,
+// and what each rank is doing, for the launcher's verdict.
+//
+// The launcher creates it (MemoryObject), zero-filled, fills the constants and hands the descriptor to every rank over
+// the lifeline. It survives any rank, so the launcher can read what a dead rank did last. There is no lock in it.
+// Everything a reader takes from it is copied and range-checked: a corrupted rank must not confuse the launcher.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace hcclrun {
+
+inline constexpr uint32_t kJobPageVersion = 1;
+inline constexpr uint32_t kMaxJobRanks = 1024;
+inline constexpr uint32_t kBoardSlots = 256;
+inline constexpr size_t kRootInfoUsed = 200;  // bytes of HcclRootInfo that carry anything
+
+// What a rank is doing. One writer at a time (the thread that makes the call; the last writer wins when several
+// threads call), any reader. Fields are independent atomics, so a reader may see a mix of two neighbouring calls; it
+// is a note for people, not a protocol. Relaxed stores, relaxed loads.
+struct RankActivity {
+  std::atomic<int32_t> pid;        // of the process that loaded the library, 0 = not yet
+  std::atomic<uint32_t> call;      // CallId of the API call made last
+  std::atomic<uint32_t> inside;    // 1 while the call has not returned
+  std::atomic<uint32_t> finished;  // 1 once the process left through exit()
+  std::atomic<uint64_t> sequence;  // number of the operation on its communicator, 0 = none
+  std::atomic<uint64_t> calls;     // API calls made so far
+  std::atomic<uint32_t> waiting;   // ranks missing in the operation the rank waits for, 0 = it waits for nobody
+  std::atomic<int32_t> waiting_for;  // one of them, -1 = none
+  char padding[16];
+};
+
+// One root info left by rank 0 for the others: `ready` becomes 1 (release) after the bytes are in place; readers
+// wait on it as a futex and read the bytes after an acquire load. Written once, never reused.
+struct BoardSlot {
+  std::atomic<uint32_t> ready;
+  char blob[kRootInfoUsed];
+};
+
+struct JobPage {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t ranks;
+  uint64_t memory_limit_bytes;
+  std::atomic<uint32_t> aborting;  // 1 once the launcher has begun to end the job
+  std::atomic<uint64_t> committed_bytes[kMaxJobRanks];
+  RankActivity activity[kMaxJobRanks];
+  BoardSlot board[kBoardSlots];
+};
+inline constexpr uint64_t kJobPageMagic = 0x6863636c72756e31;  // "hcclrun1"
+
+}  // namespace hcclrun

@@ -1,0 +1,92 @@
+#include "shm/lifeline.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/job.h"
+#include "base/log.h"
+#include "shm/memory_object.h"
+#include "shm/process_watch.h"
+#include "shm/socket.h"
+
+namespace hcclrun {
+namespace {
+
+constexpr int64_t kPatienceMs = 10'000;
+
+struct Attached {
+  boost::interprocess::mapped_region region;
+  JobPage* page = nullptr;
+};
+
+Attached Attach() {
+  Attached result;
+  const Job& job = Job::Get();
+  if (!job.launched()) return result;
+  auto refuse = [&](absl::string_view why) {
+    Tell(LogLevel::kWarning, absl::StrCat("cannot reach the launcher of this job (", why,
+                                          "); the job's memory account and its report of this rank are off"));
+    return Attached();
+  };
+  if (job.rank() < 0 || job.rank() >= static_cast<int>(kMaxJobRanks)) return refuse("rank out of range");
+  Deadline deadline = Deadline::After(kPatienceMs);
+  // The launcher listened before it started us: nobody there means that it is dead.
+  Result<UniqueFd> socket = ConnectAbstract(job.lifeline(), deadline, [] { return getppid() == 1; });
+  if (!socket.ok()) return refuse("nobody listens");
+  LifelineHello hello = {};
+  hello.magic = kJobPageMagic;
+  hello.version = kLifelineVersion;
+  hello.rank = job.rank();
+  hello.pid = getpid();
+  memcpy(hello.secret, job.secret().c_str(), std::min(job.secret().size(), sizeof hello.secret));
+  if (SendPacket(socket->get(), &hello, sizeof hello, {}, deadline)) return refuse("it does not listen");
+  LifelineWelcome welcome = {};
+  std::vector<UniqueFd> fds;
+  Result<size_t> got = ReceivePacket(socket->get(), &welcome, sizeof welcome, &fds, deadline);
+  if (!got.ok() || *got != sizeof welcome || welcome.magic != kJobPageMagic) return refuse("no answer");
+  if (welcome.version != kLifelineVersion) return refuse("it is of another version of hcclrun");
+  if (welcome.status != 0 || fds.size() != 1) return refuse("it refused the rank");
+  Result<MemoryObject> object = MemoryObject::Adopt(fds[0].Release(), sizeof(JobPage));
+  if (!object.ok()) return refuse("its job page is too small");
+  Result<boost::interprocess::mapped_region> region = object->Map();
+  if (!region.ok()) return refuse("its job page cannot be mapped");
+  JobPage* page = static_cast<JobPage*>(region->get_address());
+  if (page->magic != kJobPageMagic || page->version != kJobPageVersion || page->ranks > kMaxJobRanks ||
+      uint32_t(job.rank()) >= page->ranks) {
+    return refuse("its job page is of another version of hcclrun");
+  }
+  // Open for the life of the process. Its end means that the launcher was killed: nobody is left to end this rank.
+  ProcessWatch::Get().WatchSocket(socket->get(), [] {
+    if (!InForkedChild()) _exit(128 + 9);
+  });
+  page->activity[job.rank()].pid.store(getpid(), std::memory_order_relaxed);
+  std::atexit([] {
+    if (RankActivity* a = Lifeline::Activity()) a->finished.store(1, std::memory_order_relaxed);
+  });
+  result.region = std::move(*region);
+  result.page = page;
+  return result;
+}
+
+const Attached& Get() {
+  static const Attached* attached = new Attached(Attach());  // never unmapped: late threads still write notes
+  return *attached;
+}
+
+}  // namespace
+
+JobPage* Lifeline::Page() { return Get().page; }
+int Lifeline::Rank() { return Job::Get().rank(); }
+
+RankActivity* Lifeline::Activity() {
+  JobPage* page = Page();
+  return page && !InForkedChild() ? &page->activity[Rank()] : nullptr;
+}
+
+}  // namespace hcclrun

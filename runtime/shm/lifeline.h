@@ -1,0 +1,39 @@
+#pragma once
+// The connection of a rank to its launcher. The launcher listens on an abstract SOCK_SEQPACKET socket whose random
+// name is in the environment; a rank proves the job's secret and gets the job page. The connection stays open for
+// the life of the process: its end tells the launcher that the process ended, and tells the process that the
+// launcher died, upon which the process ends too.
+
+#include <cstdint>
+
+#include "shm/job_page.h"
+
+namespace hcclrun {
+
+inline constexpr uint32_t kLifelineVersion = 1;
+
+// Rank -> launcher, one packet.
+struct LifelineHello {
+  uint64_t magic;  // kJobPageMagic
+  uint32_t version;
+  int32_t rank;
+  int32_t pid;
+  char secret[64];  // hex, padded with NUL
+};
+// Launcher -> rank, one packet, with the job page's descriptor attached when status is 0.
+struct LifelineWelcome {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t status;  // 0 = welcome, 1 = wrong secret, 2 = rank out of range
+};
+
+class Lifeline {
+ public:
+  // Connects on first use. nullptr without a launcher, or when the launcher refused (a sentence is on stderr then).
+  static JobPage* Page();
+  static int Rank();  // valid when Page() is not nullptr
+  // The rank's note in the job page, or nullptr.
+  static RankActivity* Activity();
+};
+
+}  // namespace hcclrun

@@ -1,0 +1,76 @@
+#pragma once
+// How a thread waits for another rank before it sleeps on a futex.
+//
+// While every rank can have a processor of its own, a short spin is cheapest. Once ranks outnumber processors a spin
+// only keeps the rank that is waited for from running: the thread yields instead, which is ten times cheaper than a
+// futex round trip, until a yield comes back late. A late yield means that a foreign thread holds the processor; then
+// yielding costs whole time slices, so the next waits go to the futex at once, more of them each time it happens.
+
+#include <sched.h>
+
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace hcclrun {
+
+class WaitPolicy {
+ public:
+  // Of the calling thread.
+  static WaitPolicy& OfThread();
+
+  // Tries to outlast a short wait. True when ready() became true; false: sleep on a futex.
+  template <class Condition>
+  bool Outlast(bool oversubscribed, Condition ready) {
+    if (!oversubscribed) {
+      for (int i = 0; i < kSpins; i++) {
+        if (ready()) return true;
+        Pause();
+      }
+    }
+    if (futex_only_ > 0) {
+      futex_only_--;
+      return ready();
+    }
+    for (int i = 0; i < kYields; i++) {
+      if (ready()) return true;
+      int64_t before = NowNs();
+      sched_yield();
+      if (NowNs() - before > kLateYieldNs) {
+        futex_only_ = backoff_;
+        backoff_ = backoff_ * 2 > kMaxBackoff ? kMaxBackoff : backoff_ * 2;
+        prompt_yields_ = 0;
+        return ready();
+      }
+      if (++prompt_yields_ > kPromptYields) {
+        prompt_yields_ = 0;
+        backoff_ = backoff_ / 2 < kMinBackoff ? kMinBackoff : backoff_ / 2;
+      }
+    }
+    return ready();
+  }
+
+ private:
+  static constexpr int kSpins = 2000, kYields = 100;
+  static constexpr int64_t kLateYieldNs = 2'500'000;
+  static constexpr uint32_t kMinBackoff = 64, kMaxBackoff = 16384, kPromptYields = 2000;
+
+  static void Pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    asm volatile("yield");
+#endif
+  }
+
+  uint32_t futex_only_ = 0;  // waits left that do not yield
+  uint32_t backoff_ = kMinBackoff;
+  uint32_t prompt_yields_ = 0;
+};
+
+inline WaitPolicy& WaitPolicy::OfThread() {
+  thread_local WaitPolicy policy;
+  return policy;
+}
+
+}  // namespace hcclrun
