@@ -1,0 +1,178 @@
+/*
+ * Communicators: creation, queries, destruction (semantics D), and registration of symmetric
+ * windows (semantics A).
+ *
+ * A communicator is used by one thread at a time; communicators of different devices may live in
+ * different threads of one process. A thread sets its device before it creates one. Time limits of
+ * waiting for other ranks come from the environment variable HCCL_CONNECT_TIMEOUT.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "../acl/acl_base.h"
+#include "hccl_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Creation ---- */
+
+/*
+ * Called on the rank that will be the root: fills *rootInfo, which the program sends to all ranks
+ * as HCCL_ROOT_INFO_BYTES raw bytes. The process then takes the other ranks' connections until the
+ * communicator is made or the time limit passes. Needs a current device. HCCL_E_PTR for NULL;
+ * HCCL_E_PARA if an HCCL environment variable is illegal.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclGetRootInfo(HcclRootInfo *rootInfo);
+
+/*
+ * Creates a communicator of nRanks ranks; called by each of them with the same root info and its
+ * own rank, 0 to nRanks - 1. Blocks until all have arrived. *comm is released by HcclCommDestroy
+ * and untouched on failure. Checks in this order (semantics D.2): a current device; nRanks 0, rank
+ * >= nRanks (HCCL_E_PARA); comm, rootInfo NULL (HCCL_E_PTR); environment and config (HCCL_E_PARA);
+ * name in use in this process (HCCL_E_PARA).
+ * HCCL_E_TIMEOUT if the root cannot be reached in time; HCCL_E_INTERNAL if a rank does not arrive,
+ * or ranks disagree about nRanks or claim the same rank; HCCL_E_PARA if two ranks have the same
+ * device. config is read during the call. With a NULL config HCCL_E_PTR, with a wrong magic word
+ * HCCL_E_PARA.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo *rootInfo,
+                                                    uint32_t rank, HcclComm *comm);
+ACL_FUNC_VISIBILITY HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks,
+                                                          const HcclRootInfo *rootInfo,
+                                                          uint32_t rank,
+                                                          const HcclCommConfig *config,
+                                                          HcclComm *comm);
+
+/*
+ * Prepares a configuration in which nothing is set: the size, magic word and version of this
+ * header, the not-set mark where 0 would be a setting, zeros and empty strings elsewhere (semantics
+ * D.3). Lives in the program, not in the library, so that the layout is the one the program was
+ * compiled with.
+ */
+static inline void HcclCommConfigInit(HcclCommConfig *config) {
+  const size_t size = sizeof(*config);
+  const uint32_t magic = HCCL_COMM_CONFIG_MAGIC_WORD;
+  const uint32_t version = HCCL_COMM_CONFIG_VERSION;
+  if (config == NULL) {
+    return;
+  }
+  memset(config, 0, sizeof(*config));
+  memcpy(config->reserved, &size, sizeof(size));
+  memcpy(config->reserved + sizeof(size), &magic, sizeof(magic));
+  memcpy(config->reserved + sizeof(size) + sizeof(magic), &version, sizeof(version));
+  config->hcclBufferSize = HCCL_COMM_BUFFSIZE_CONFIG_NOT_SET;
+  config->hcclDeterministic = HCCL_COMM_DETERMINISTIC_CONFIG_NOT_SET;
+  config->hcclOpExpansionMode = HCCL_COMM_DEFAULT_OP_EXPANSION_MODE;
+  config->hcclRdmaTrafficClass = HCCL_COMM_TRAFFIC_CLASS_CONFIG_NOT_SET;
+  config->hcclRdmaServiceLevel = HCCL_COMM_SERVICE_LEVEL_CONFIG_NOT_SET;
+  config->hcclExecTimeOut = HCCL_COMM_EXECTIMEOUT_CONFIG_NOT_SET;
+  config->hcclQos = HCCL_COMM_QOS_CONFIG_NOT_SET;
+  config->hcclSymWinMaxMemSizePerRank = HCCL_DEFAULT_SYMMETRIC_MEMORY_STRIDE;
+  config->hcclChannelSqDepth = HCCL_COMM_SQ_DEPTH_CONFIG_NOT_SET;
+}
+
+/*
+ * Destroys a communicator, with the windows it still has. Local: no other rank has to call it at
+ * the same time, and no stream is synchronised, so synchronise those with operations of it first.
+ * NULL is HCCL_SUCCESS, an unknown handle HCCL_E_PARA, HCCL_E_AGAIN while another thread is inside
+ * an operation (semantics D.6).
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommDestroy(HcclComm comm);
+
+/* ---- Queries: local, do not block; HCCL_E_PTR for NULL (semantics D.6) ---- */
+
+ACL_FUNC_VISIBILITY HcclResult HcclGetRankSize(HcclComm comm, uint32_t *rankSize);
+ACL_FUNC_VISIBILITY HcclResult HcclGetRankId(HcclComm comm, uint32_t *rank);
+
+/* commName: room for COMM_NAME_MAX_LENGTH characters; receives a terminated string. */
+ACL_FUNC_VISIBILITY HcclResult HcclGetCommName(HcclComm comm, char *commName);
+
+/*
+ * *asyncError: what went wrong in the background: HCCL_SUCCESS, HCCL_E_REMOTE for a lost peer,
+ * HCCL_E_PARA for calls that do not match between ranks. From any thread, also while operations
+ * run.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult *asyncError);
+
+/* HCCL_COMM_CONFIG_RESERVED: the capabilities of HcclCommConfigCapability below it are there. */
+ACL_FUNC_VISIBILITY uint32_t HcclGetCommConfigCapability(void);
+
+/*
+ * A short text for a code; never NULL, a constant string, for any number (semantics F.1). Needs no
+ * initialisation.
+ */
+ACL_FUNC_VISIBILITY const char *HcclGetErrorString(HcclResult code);
+
+/* ---- Barrier ---- */
+
+/*
+ * Tasks queued later on stream run after every rank's stream has reached its barrier. The host does
+ * not wait, and the barrier has no execution time limit. NULL arguments are HCCL_E_PTR (semantics
+ * C.2).
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclBarrier(HcclComm comm, aclrtStream stream);
+
+/* ---- Symmetric windows (semantics A) ---- */
+
+/*
+ * Registers device memory of all ranks as one window. Collective: the n-th call of every rank
+ * belongs together; blocks until all have called. addr lies in a mapping of aclrtMapMem, which
+ * becomes part of the window as a whole; size bytes from addr must lie inside it. Mapped sizes must
+ * agree between the ranks. flag must be 1. *winHandle is released by HcclCommSymWinDeregister and
+ * valid in this process only. Registering a mapping again gives another handle to the same window
+ * memory (semantics A.6).
+ *
+ * Checked in the order of semantics A.3: comm, addr, winHandle NULL (HCCL_E_PTR); size 0, flag not
+ * 1 (HCCL_E_PARA); more than one SuperPoD (HCCL_E_NOT_SUPPORT); first call: window space per rank
+ * 0, or more than the device has (HCCL_E_PARA); one rank: HCCL_SUCCESS; addr is not mapped physical
+ * memory, or the range leaves its mapping (HCCL_E_PARA); window space exhausted (HCCL_E_MEMORY); a
+ * rank does not arrive in time: HCCL_E_INTERNAL in the first Register of a communicator, whose
+ * outcome it remembers (semantics A.4), HCCL_E_TCP_TRANSFER later; ranks disagree about place or
+ * mapped size: HCCL_E_INTERNAL on all of them.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinRegister(HcclComm comm, void *addr, uint64_t size,
+                                                      HcclCommSymWindow *winHandle, uint32_t flag);
+
+/*
+ * Ends a registration. Local; ranks should nevertheless issue the same sequence of Register and
+ * Deregister calls, or later registrations will disagree. Operations that use the window must have
+ * finished. Memory and mapping stay the caller's. NULL is HCCL_E_PTR, an unknown handle, or one
+ * whose communicator is gone, HCCL_E_PARA (semantics A.7).
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinDeregister(HcclCommSymWindow winHandle);
+
+/*
+ * Finds the window of this communicator that contains the size bytes from ptr: *winHandle, and
+ * *offset in bytes from the start of the mapping. No ownership passes. NULL arguments are
+ * HCCL_E_PTR, size 0 HCCL_E_PARA, no such window, and always with one rank, HCCL_E_NOT_FOUND
+ * (semantics A.8).
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinGet(HcclComm comm, void *ptr, size_t size,
+                                                 HcclCommSymWindow *winHandle, size_t *offset);
+
+/* ---- Memory fit for windows ---- */
+
+/* As HcommMemAlloc and HcommMemFree (hcomm_res.h), under an earlier name (semantics B.3). */
+ACL_FUNC_VISIBILITY HcclResult HcclMemAlloc(void **ptr, size_t size);
+ACL_FUNC_VISIBILITY HcclResult HcclMemFree(void *ptr);
+
+/* ---- Expansion modes by name. A configuration's hcclOpExpansionMode uses other numbers. ---- */
+typedef enum {
+  HCCL_OP_EXPANSION_MODE_INVALID = -1,
+  HCCL_OP_EXPANSION_MODE_AI_CPU = 0,
+  HCCL_OP_EXPANSION_MODE_AIV = 1,
+  HCCL_OP_EXPANSION_MODE_HOST = 2,
+  HCCL_OP_EXPANSION_MODE_HOST_TS = 3,
+  HCCL_OP_EXPANSION_MODE_CCU_MS = 4,
+  HCCL_OP_EXPANSION_CCU_MS = 4, /* name in CANN 9.1 */
+  HCCL_OP_EXPANSION_MODE_CCU_SCHED = 5,
+  HCCL_OP_EXPANSION_CCU_SCHED = 5, /* name in CANN 9.1 */
+  HCCL_OP_EXPANSION_AIV_ONLY = 6,
+} HcclOpExpansionMode;
+
+#ifdef __cplusplus
+}
+#endif
