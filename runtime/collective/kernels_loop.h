@@ -1,0 +1,129 @@
+// The loop of every reduction, compiled once per instruction set (so without #pragma once: Highway's toggle decides).
+//
+// Blocks of four accumulators of the widest vectors, then single ones, then 16-byte ones, then elements. A block takes
+// whole cache lines from each source and gives whole lines to each destination before it goes on to the next place:
+// ranks' buffers often lie at equal distances, where more than a few lines at a time would evict each other, and
+// streaming stores must fill a line without pause.
+//
+// A *quick* accumulator (A::kQuick) is right only for ordinary values, which A::Valid tells from the results of a block;
+// other blocks are done again with A::Exact.
+
+#if defined(HCCLRUN_COLLECTIVE_KERNELS_LOOP_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HCCLRUN_COLLECTIVE_KERNELS_LOOP_H_
+#undef HCCLRUN_COLLECTIVE_KERNELS_LOOP_H_
+#else
+#define HCCLRUN_COLLECTIVE_KERNELS_LOOP_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "collective/kernels_args.h"
+
+#undef HCCLRUN_VECTORS
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+#define HCCLRUN_VECTORS 0
+#else
+#define HCCLRUN_VECTORS 1
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace hcclrun::kernels {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+HWY_INLINE const char* Source(const ReduceArgs& args, size_t i, uint64_t at) {
+  return static_cast<const char*>(args.src[i]) + at;
+}
+
+HWY_INLINE char* Destination(const ReduceArgs& args, size_t i, uint64_t at) {
+  return static_cast<char*>(args.dst[i]) + at;
+}
+
+template <class A>
+HWY_INLINE void ReduceOne(const ReduceArgs& args, uint64_t at) {
+  auto value = A::Load(Source(args, 0, at));
+  for (size_t s = 1; s < args.nsrc; ++s) value = A::Step(value, Source(args, s, at));
+  const auto result = A::Finish(value);
+  for (size_t d = 0; d < args.ndst; ++d) A::Store(result, Destination(args, d, at));
+}
+
+template <class A, class Result>
+HWY_INLINE void StoreFour(const ReduceArgs& args, uint64_t at, Result r0, Result r1, Result r2, Result r3) {
+  constexpr size_t kBytes = A::kBytes;
+  if (args.stream) {
+    for (size_t d = 0; d < args.ndst; ++d) {
+      char* q = Destination(args, d, at);
+      A::Stream(r0, q);
+      A::Stream(r1, q + kBytes);
+      A::Stream(r2, q + 2 * kBytes);
+      A::Stream(r3, q + 3 * kBytes);
+    }
+  } else {
+    for (size_t d = 0; d < args.ndst; ++d) {
+      char* q = Destination(args, d, at);
+      A::Store(r0, q);
+      A::Store(r1, q + kBytes);
+      A::Store(r2, q + 2 * kBytes);
+      A::Store(r3, q + 3 * kBytes);
+    }
+  }
+}
+
+// A block whose values a quick accumulator cannot handle. Nothing of the block has been stored yet.
+template <class A>
+HWY_NOINLINE void ReduceFourAgain(const ReduceArgs& args, uint64_t at) {
+  for (int i = 0; i < 4; ++i) ReduceOne<A>(args, at + i * A::kBytes);
+}
+
+template <class A>
+HWY_INLINE void ReduceFour(const ReduceArgs& args, uint64_t at) {
+  constexpr size_t kBytes = A::kBytes;
+  const char* p = Source(args, 0, at);
+  auto v0 = A::Load(p);
+  auto v1 = A::Load(p + kBytes);
+  auto v2 = A::Load(p + 2 * kBytes);
+  auto v3 = A::Load(p + 3 * kBytes);
+  for (size_t s = 1; s < args.nsrc; ++s) {
+    p = Source(args, s, at);
+    v0 = A::Step(v0, p);
+    v1 = A::Step(v1, p + kBytes);
+    v2 = A::Step(v2, p + 2 * kBytes);
+    v3 = A::Step(v3, p + 3 * kBytes);
+  }
+  const auto r0 = A::Finish(v0);
+  const auto r1 = A::Finish(v1);
+  const auto r2 = A::Finish(v2);
+  const auto r3 = A::Finish(v3);
+  if constexpr (A::kQuick) {
+    if (HWY_UNLIKELY(!A::Valid(r0, r1, r2, r3))) return ReduceFourAgain<typename A::Exact>(args, at);
+  }
+  StoreFour<A>(args, at, r0, r1, r2, r3);
+}
+
+template <class A>
+HWY_INLINE uint64_t ReduceEach(const ReduceArgs& args, uint64_t at, uint64_t end) {
+  for (; end - at >= A::kBytes; at += A::kBytes) ReduceOne<A>(args, at);
+  return at;
+}
+
+// Block: accumulators for blocks of four, Wide: of the widest vectors, Narrow: of at most 16 bytes, Scalar: of one
+// element.
+template <class Block, class Wide, class Narrow, class Scalar>
+HWY_NOINLINE void ReduceAll(const ReduceArgs& args) {
+  uint64_t at = 0;
+  if (args.stream) {
+    at = ReduceEach<Narrow>(args, at, args.head);
+    at = ReduceEach<Scalar>(args, at, args.head);
+  }
+  for (; args.bytes - at >= 4 * Block::kBytes; at += 4 * Block::kBytes) ReduceFour<Block>(args, at);
+  at = ReduceEach<Wide>(args, at, args.bytes);
+  if constexpr (Narrow::kBytes < Wide::kBytes) at = ReduceEach<Narrow>(args, at, args.bytes);
+  ReduceEach<Scalar>(args, at, args.bytes);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hcclrun::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

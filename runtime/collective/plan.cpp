@@ -1,0 +1,82 @@
+#include "collective/plan.h"
+
+#include "collective/plan_parts.h"
+
+namespace hcclrun {
+namespace {
+
+bool HasPlan(Op op) { return op <= Op::kBarrier; }
+
+bool MovesNothing(const OpShape& shape) { return shape.op == Op::kBarrier || shape.count == 0; }
+
+// One rank has nobody to exchange with: a copy, whatever the path, which touches only the rank's own memory.
+bool UsesWindowPlan(const OpShape& shape) { return shape.path == Path::kWindow || shape.ranks == 1; }
+
+bool Overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
+  return a_bytes != 0 && b_bytes != 0 && (a < b ? b - a < a_bytes : a - b < b_bytes);
+}
+
+}  // namespace
+
+bool ValidShape(const OpShape& shape) {
+  if (!HasPlan(shape.op) || shape.ranks == 0 || shape.root >= shape.ranks || shape.split == 0) return false;
+  if (shape.elem == 0 || shape.elem > 16 || (shape.elem & (shape.elem - 1)) != 0) return false;
+  uint64_t block, all;
+  if (__builtin_mul_overflow(shape.count, shape.elem, &block)) return false;
+  if (__builtin_mul_overflow(block, shape.ranks, &all) || all > INT64_MAX) return false;
+  return UsesWindowPlan(shape) || shape.chunk_bytes >= MinChunkBytes(shape.ranks);
+}
+
+uint64_t PhaseCount(const OpShape& shape) {
+  if (MovesNothing(shape)) return 0;
+  return UsesWindowPlan(shape) ? 1 : plan::BufferedPhaseCount(shape);
+}
+
+uint64_t PiecesPerRank(const OpShape& shape, uint64_t phase) {
+  return UsesWindowPlan(shape) ? plan::WindowPiecesPerRank(shape) : plan::BufferedPiecesPerRank(shape, phase);
+}
+
+Piece PieceAt(const OpShape& shape, uint64_t phase, uint64_t index) {
+  return UsesWindowPlan(shape) ? plan::WindowPiece(shape, index) : plan::BufferedPiece(shape, phase, index);
+}
+
+Aliasing ClassifyAliasing(const OpShape& shape, uint32_t rank, uint64_t in, uint64_t out) {
+  const ExtentBytes extents = Extents(shape.op, shape.count, shape.elem, shape.ranks, rank, shape.root);
+  if (!Overlap(in, extents.in_bytes, out, extents.out_bytes)) return Aliasing::kDisjoint;
+  if (shape.ranks == 1) return in == out ? Aliasing::kSame : Aliasing::kOverlap;
+  const uint64_t block = plan::BlockBytes(shape);
+  uint64_t distance;  // from the larger buffer's start to the smaller buffer
+  switch (shape.op) {
+    case Op::kAllGather:
+      if (in < out) return Aliasing::kOverlap;
+      distance = in - out;
+      break;
+    case Op::kReduceScatter:
+    case Op::kScatter:
+      if (out < in) return Aliasing::kOverlap;
+      distance = out - in;
+      break;
+    default:
+      return in == out ? Aliasing::kSame : Aliasing::kOverlap;
+  }
+  // A block that starts inside the larger buffer at a multiple of the block size also ends inside it.
+  if (distance % block != 0) return Aliasing::kOverlap;
+  return distance / block == rank ? Aliasing::kOwnBlock : Aliasing::kBlock;
+}
+
+bool InPlaceSafe(const OpShape& shape, Aliasing aliasing) {
+  switch (aliasing) {
+    case Aliasing::kDisjoint:
+    case Aliasing::kOwnBlock:
+      return true;
+    case Aliasing::kSame:
+      return !UsesWindowPlan(shape) || shape.op != Op::kAllToAll || shape.ranks == 1;
+    case Aliasing::kBlock:
+      return !UsesWindowPlan(shape);
+    case Aliasing::kOverlap:
+      break;
+  }
+  return false;
+}
+
+}  // namespace hcclrun
