@@ -1,0 +1,154 @@
+#include "device/copy.h"
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "device/memory_map.h"
+#include "device/stream.h"
+
+namespace hcclrun {
+namespace {
+
+// Copies up to here may run in the thread that queues them.
+constexpr uint64_t kCheapBytes = 64 << 10;
+
+uintptr_t Number(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+// Finds out whether [address, +bytes) is usable device memory; host memory is anything the map does not know.
+Fault Classify(const void* address, uint64_t bytes, const char* parameter, bool* on_device) {
+  *on_device = FindMemory(address).kind != MemoryKind::kNone;
+  if (*on_device) return CheckDeviceRange(address, bytes, parameter);
+  if (IsVacantDeviceAddress(address)) return Fault(FaultKind::kNotDeviceMemory, {Number(address)}, parameter);
+  return Fault::None();
+}
+
+enum class Side { kHost, kDevice, kAny };
+struct KindRow {
+  Side source, destination;
+};
+
+bool Sides(CopyKind kind, KindRow* row) {
+  switch (kind) {
+    case CopyKind::kHostToHost: *row = {Side::kHost, Side::kHost}; return true;
+    case CopyKind::kHostToDevice:
+    case CopyKind::kHostToBufferToDevice: *row = {Side::kHost, Side::kDevice}; return true;
+    case CopyKind::kDeviceToHost: *row = {Side::kDevice, Side::kHost}; return true;
+    case CopyKind::kDeviceToDevice:
+    case CopyKind::kInnerDeviceToDevice:
+    case CopyKind::kInterDeviceToDevice: *row = {Side::kDevice, Side::kDevice}; return true;
+    case CopyKind::kDefault: *row = {Side::kAny, Side::kAny}; return true;
+  }
+  return false;
+}
+
+Fault CheckCopy(const void* destination, const void* source, uint64_t bytes, CopyKind kind) {
+  KindRow row;
+  if (!Sides(kind, &row)) return Fault(FaultKind::kBadEnum, {uint64_t(kind)}, "kind");
+  bool source_on_device, destination_on_device;
+  if (Fault f = Classify(destination, bytes, "dst", &destination_on_device)) return f;
+  if (Fault f = Classify(source, bytes, "src", &source_on_device)) return f;
+  auto wrong = [](Side side, bool on_device) { return side != Side::kAny && (side == Side::kDevice) != on_device; };
+  const char* what = nullptr;
+  if (wrong(row.destination, destination_on_device)) {
+    what = destination_on_device ? "dst is device memory, host memory was expected"
+                                 : "dst is host memory, device memory was expected";
+  } else if (wrong(row.source, source_on_device)) {
+    what = source_on_device ? "src is device memory, host memory was expected"
+                            : "src is host memory, device memory was expected";
+  }
+  if (what) return Fault(FaultKind::kCopyKind, {uint64_t(kind), Number(source), Number(destination)}, what);
+  return Fault::None();
+}
+
+class CopyTask : public Task {
+ public:
+  CopyTask(void* destination, const void* source, uint64_t bytes, CopyKind kind)
+      : destination_(destination), source_(source), bytes_(bytes), kind_(kind) {
+    if (kind != CopyKind::kHostToBufferToDevice) return;
+    const char* from = static_cast<const char*>(source);
+    buffer_.assign(from, from + bytes);
+    source_ = buffer_.data();
+  }
+  Progress Advance(Fault* fault) override {
+    // The memory may have been freed or unmapped since the call.
+    *fault = CheckCopy(destination_, source_, bytes_, kind_);
+    if (!*fault) memmove(destination_, source_, bytes_);
+    return Progress::kDone;
+  }
+  void WaitForProgress(int64_t) override {}
+  bool CheapToStart() const override { return bytes_ <= kCheapBytes; }
+  const char* Name() const override { return "copy"; }
+
+ private:
+  void* const destination_;
+  const void* source_;
+  const uint64_t bytes_;
+  const CopyKind kind_;
+  std::vector<char> buffer_;  // of kHostToBufferToDevice: the caller's memory is free at once
+};
+
+class FillTask : public Task {
+ public:
+  FillTask(void* destination, int value, uint64_t bytes) : destination_(destination), value_(value), bytes_(bytes) {}
+  Progress Advance(Fault* fault) override {
+    *fault = Fill(destination_, value_, bytes_);
+    return Progress::kDone;
+  }
+  void WaitForProgress(int64_t) override {}
+  bool CheapToStart() const override { return bytes_ <= kCheapBytes; }
+  const char* Name() const override { return "memset"; }
+
+ private:
+  void* const destination_;
+  const int value_;
+  const uint64_t bytes_;
+};
+
+class HostFunctionTask : public Task {
+ public:
+  HostFunctionTask(void (*function)(void*), void* argument) : function_(function), argument_(argument) {}
+  Progress Advance(Fault*) override {
+    function_(argument_);
+    return Progress::kDone;
+  }
+  void WaitForProgress(int64_t) override {}
+  bool NeedsWorker() const override { return true; }
+  const char* Name() const override { return "host function"; }
+
+ private:
+  void (*const function_)(void*);
+  void* const argument_;
+};
+
+}  // namespace
+
+Fault Copy(void* destination, const void* source, uint64_t bytes, CopyKind kind) {
+  if (Fault f = CheckCopy(destination, source, bytes, kind)) return f;
+  memmove(destination, source, bytes);
+  return Fault::None();
+}
+
+Fault CopyInStream(Stream& stream, void* destination, const void* source, uint64_t bytes, CopyKind kind) {
+  if (Fault f = CheckCopy(destination, source, bytes, kind)) return f;
+  return stream.Enqueue(std::make_unique<CopyTask>(destination, source, bytes, kind));
+}
+
+Fault Fill(void* destination, int value, uint64_t bytes) {
+  bool on_device;
+  if (Fault f = Classify(destination, bytes, "devPtr", &on_device)) return f;
+  memset(destination, value, bytes);
+  return Fault::None();
+}
+
+Fault FillInStream(Stream& stream, void* destination, int value, uint64_t bytes) {
+  bool on_device;
+  if (Fault f = Classify(destination, bytes, "devPtr", &on_device)) return f;
+  return stream.Enqueue(std::make_unique<FillTask>(destination, value, bytes));
+}
+
+Fault RunInStream(Stream& stream, void (*function)(void*), void* argument) {
+  return stream.Enqueue(std::make_unique<HostFunctionTask>(function, argument));
+}
+
+}  // namespace hcclrun

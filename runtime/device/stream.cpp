@@ -1,0 +1,279 @@
+#include "device/stream.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
+#include "device/context.h"
+#include "device/device.h"
+#include "device/handle_table.h"
+
+namespace hcclrun {
+namespace {
+
+constexpr int64_t kSliceNs = 200'000'000;  // the longest sleep without a look around
+
+HandleTable<Stream>& Table() {
+  static HandleTable<Stream>* table = new HandleTable<Stream>(HandleKind::kStream);
+  return *table;
+}
+
+// The stream whose task this thread advances.
+thread_local const Stream* t_running = nullptr;
+
+}  // namespace
+
+Result<std::shared_ptr<Stream>> Stream::From(void* handle) {
+  if (handle == nullptr) {
+    Result<std::shared_ptr<Context>> context = Context::Current();
+    if (!context.ok()) return context.fault();
+    return (*context)->DefaultStream();
+  }
+  std::shared_ptr<Stream> stream = Table().Find(handle);
+  if (!stream) return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "stream");
+  return stream;
+}
+
+std::shared_ptr<Stream> Stream::Create(const std::shared_ptr<Context>& context) {
+  static std::atomic<uint32_t> last{0};
+  uint32_t id = last.fetch_add(1, std::memory_order_relaxed);
+  std::shared_ptr<Stream> stream(new Stream(context, context->device(), id));
+  stream->handle_ = Table().Add(stream);
+  context->AddStream(stream);
+  return stream;
+}
+
+Stream::Stream(const std::shared_ptr<Context>& context, Device* device, uint32_t id)
+    : device_(device), context_id_(context->id()), id_(id) {}
+
+Stream::~Stream() = default;
+
+bool Stream::RunsInThisThread() const { return t_running == this; }
+
+Fault Stream::Enqueue(std::unique_ptr<Task> task, std::atomic<uint64_t>* ticket) {
+  Lock lock(mutex_);
+  if (closed_) return Fault(FaultKind::kStreamAborted, {reinterpret_cast<uintptr_t>(handle_)});
+  if (fault_returned_) {
+    fault_ = Fault();
+    fault_returned_ = false;
+    dropping_ = false;
+  }
+  const bool cheap = task->CheapToStart();
+  tasks_.push_back(std::move(task));
+  queued_++;
+  if (ticket) ticket->store(queued_, std::memory_order_release);
+  if (driven_) {
+    if (driver_waits_) PrepareBehindFront(lock);
+  } else if (tasks_.size() > 1) {
+    // A waiting task nobody drives at present; its worker has been told.
+    if (front_started_) PrepareBehindFront(lock);
+  } else if (cheap) {
+    Drive(lock, Driver::kEnqueuer, queued_, Deadline::Never());
+  } else {
+    TellWorker(Wake::kNow);
+  }
+  return Fault::None();
+}
+
+Fault Stream::Synchronize(int64_t timeout_ms) {
+  if (RunsInThisThread()) {
+    return Fault(FaultKind::kNotSupported, "waiting for a stream inside a host function that runs in it");
+  }
+  Deadline deadline = Deadline::After(timeout_ms);
+  Lock lock(mutex_);
+  if (!WaitLocked(lock, queued_, deadline)) {
+    return Fault(FaultKind::kStreamTimeout, {uint64_t(timeout_ms), queued_ - completed_});
+  }
+  if (fault_) fault_returned_ = true;
+  return fault_;
+}
+
+bool Stream::WaitUntil(uint64_t ticket, Deadline deadline) {
+  Lock lock(mutex_);
+  return WaitLocked(lock, ticket, deadline);
+}
+
+bool Stream::Idle() {
+  Lock lock(mutex_);
+  return completed_ == queued_;
+}
+
+void Stream::SetStopOnFailure(bool stop) {
+  Lock lock(mutex_);
+  stop_on_failure_ = stop;
+}
+
+void Stream::Kick() {
+  Lock lock(mutex_);
+  if (!tasks_.empty() && !driven_) TellWorker(Wake::kNow);
+}
+
+void Stream::Close(bool wait) {
+  std::shared_ptr<Stream> self = shared_from_this();
+  Table().Remove(handle_);
+  if (Result<std::shared_ptr<Context>> context = Context::From(reinterpret_cast<void*>(context_id_)); context.ok()) {
+    (*context)->RemoveStream(this);
+  }
+  Lock lock(mutex_);
+  closed_ = true;
+  if (wait && !RunsInThisThread()) {
+    WaitLocked(lock, queued_, Deadline::Never());
+  } else {
+    abandoned_ = true;
+    // A copy that runs is short, and its memory may be unmapped as soon as this returns. User code may take long.
+    while (preparing_ || (advancing_ && !tasks_.front()->NeedsWorker())) Sleep(lock, Deadline::Never());
+    if (!driven_) {
+      driven_ = true;
+      DropTasks(lock);
+      driven_ = false;
+    }
+  }
+  worker_.notify_one();
+  progress_.notify_all();
+}
+
+bool Stream::HostMayDrive() const {
+  return tasks_.empty() || worker_state_ == Worker::kUnavailable || !tasks_.front()->NeedsWorker();
+}
+
+// Waits until `until` tasks are complete; false when the deadline passed first.
+bool Stream::WaitLocked(Lock& lock, uint64_t until, Deadline deadline) {
+  while (completed_ < until) {
+    if (!driven_ && HostMayDrive()) Drive(lock, Driver::kHost, until, deadline);
+    if (completed_ >= until) return true;
+    if (deadline.passed()) return false;
+    if (driven_ || !HostMayDrive()) Sleep(lock, deadline);
+  }
+  return true;
+}
+
+void Stream::Sleep(Lock& lock, Deadline deadline) {
+  sleepers_++;
+  progress_.wait_for(lock, std::chrono::nanoseconds(deadline.Remaining(kSliceNs)));
+  sleepers_--;
+}
+
+// Takes the role and gives it back. A host thread leaves when `until` tasks are complete, when the deadline passes or
+// when the front needs the worker; the enqueuer leaves after one step; the worker stays until the stream is empty.
+void Stream::Drive(Lock& lock, Driver who, uint64_t until, Deadline deadline) {
+  driven_ = true;
+  turns_++;
+  bool stepped = false, in_a_hurry = false;
+  while (!tasks_.empty()) {
+    while (preparing_) Sleep(lock, Deadline::Never());
+    if (abandoned_) {
+      DropTasks(lock);
+      break;
+    }
+    const Task& front = *tasks_.front();
+    if (who == Driver::kEnqueuer && (stepped || !front.CheapToStart())) break;
+    if (who == Driver::kHost) {
+      if (completed_ >= until) break;
+      in_a_hurry = (stepped && deadline.passed()) || !HostMayDrive();
+      if (in_a_hurry) break;
+    }
+    stepped = true;
+    if (dropping_ && !front_started_ && !front.RunsAfterFailure()) {
+      FinishFront(lock, Fault::None());
+      continue;
+    }
+    Fault fault;
+    if (AdvanceFront(lock, &fault) == Task::Progress::kDone) {
+      FinishFront(lock, std::move(fault));
+      continue;
+    }
+    if (who == Driver::kEnqueuer) break;
+    if (abandoned_ || (who == Driver::kHost && deadline.passed())) continue;
+    PrepareBehindFront(lock);
+    if (abandoned_) continue;
+    Task* task = tasks_.front().get();
+    driver_waits_ = true;
+    lock.unlock();
+    task->WaitForProgress(deadline.Remaining(kSliceNs));
+    lock.lock();
+    driver_waits_ = false;
+  }
+  driven_ = false;
+  if (!tasks_.empty() && who != Driver::kWorker) {
+    // A waiting front may well be driven by the thread that synchronises next; anything else cannot wait for that.
+    TellWorker(front_started_ && !in_a_hurry ? Wake::kSoon : Wake::kNow);
+  }
+  if (sleepers_) progress_.notify_all();
+  if (closed_) worker_.notify_one();  // it may end
+}
+
+Task::Progress Stream::AdvanceFront(Lock& lock, Fault* fault) {
+  Task* task = tasks_.front().get();
+  front_started_ = true;
+  advancing_ = true;
+  lock.unlock();
+  const Stream* outer = t_running;
+  t_running = this;
+  Task::Progress progress = Task::Progress::kDone;
+  try {
+    progress = task->Advance(fault);
+  } catch (const std::exception& e) {
+    *fault = Fault(FaultKind::kInternal, e.what());
+  } catch (...) {
+    *fault = Fault(FaultKind::kInternal, "a task threw an exception");
+  }
+  t_running = outer;
+  lock.lock();
+  advancing_ = false;
+  if (abandoned_ && sleepers_) progress_.notify_all();
+  return progress;
+}
+
+// The task dies before it counts as complete: who has synchronised may destroy what it used.
+void Stream::FinishFront(Lock& lock, Fault fault) {
+  std::unique_ptr<Task> done = std::move(tasks_.front());
+  tasks_.pop_front();
+  front_started_ = prepared_ > 0;
+  if (prepared_) prepared_--;
+  lock.unlock();
+  int64_t at = done->CompletedAtNs();
+  last_completed_ns_ = at ? at : NowNs();
+  done.reset();
+  lock.lock();
+  if (fault && !fault_) {
+    fault_ = std::move(fault);
+    fault_returned_ = false;
+    dropping_ = stop_on_failure_;
+  }
+  completed_++;
+  if (sleepers_) progress_.notify_all();
+}
+
+// The front waits or was announced, and does not move while preparing_ is set (Drive() waits for that).
+void Stream::PrepareBehindFront(Lock& lock) {
+  if (preparing_) return;
+  preparing_ = true;
+  while (prepared_ + 1 < tasks_.size()) {
+    Task* task = tasks_[prepared_ + 1].get();
+    lock.unlock();
+    bool more = task->Prepare();
+    lock.lock();
+    if (!more) break;
+    prepared_++;
+  }
+  preparing_ = false;
+  if (sleepers_) progress_.notify_all();
+}
+
+// By the driver of an abandoned stream.
+void Stream::DropTasks(Lock& lock) {
+  while (!tasks_.empty()) {
+    std::deque<std::unique_ptr<Task>> dropped = std::move(tasks_);
+    tasks_.clear();
+    prepared_ = 0;
+    front_started_ = false;
+    lock.unlock();
+    size_t count = dropped.size();
+    dropped.clear();
+    lock.lock();
+    completed_ += count;
+  }
+  if (sleepers_) progress_.notify_all();
+}
+
+}  // namespace hcclrun
