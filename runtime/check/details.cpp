@@ -1,0 +1,190 @@
+#include "check/details.h"
+
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/call.h"
+#include "collective/types.h"
+#include "comm/details.h"
+#include "comm/matching.h"
+#include "comm/rendezvous.h"
+
+namespace hcclrun {
+namespace {
+
+const OpDetail* OpOf(const Fault& f) { return dynamic_cast<const OpDetail*>(f.detail.get()); }
+const WindowDetail* WindowOf(const Fault& f) { return dynamic_cast<const WindowDetail*>(f.detail.get()); }
+
+template <class T>
+std::string NameOf(T value) {
+  return std::string(Name(value));
+}
+
+std::string Ranks(const std::vector<uint32_t>& ranks) {
+  return absl::StrCat(ranks.size() == 1 ? "rank " : "ranks ", RankList(ranks));
+}
+
+// "HcclAllReduce(count 4, fp32, sum)"
+std::string CallOf(const Descriptor& d) {
+  const Op op = static_cast<Op>(d.op);
+  std::string s = absl::StrCat(CallName(static_cast<CallId>(d.call)), "(count ", d.count, ", ",
+                               NameOf(static_cast<DataType>(d.dtype)));
+  if (IsReduction(op)) absl::StrAppend(&s, ", ", NameOf(static_cast<ReduceOp>(d.reduce_op)));
+  if (op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter) absl::StrAppend(&s, ", root ", d.root);
+  return absl::StrCat(s, ")");
+}
+
+// "its last call was HcclAllReduce, the 3rd operation" in the form "in HcclAllReduce #2"
+std::string Where(const RankPosition& p) {
+  std::string what;
+  if (p.call == 0) {
+    what = "has made no call on this communicator yet";
+  } else if (p.call == uint32_t(CallId::HcclCommSymWinRegister)) {
+    what = absl::StrCat("is in or after HcclCommSymWinRegister #", p.windows - 1);
+  } else {
+    what = absl::StrCat("called ", CallName(static_cast<CallId>(p.call)), " #", p.issued - 1, " last");
+    if (p.posted < p.issued) absl::StrAppend(&what, " (its stream has reached ", p.posted, " of ", p.issued, " operations)");
+  }
+  switch (p.state) {
+    case RankState::kAlive: return what;
+    case RankState::kDestroyed: return absl::StrCat("has destroyed the communicator; it ", what);
+    case RankState::kExited: return absl::StrCat("has exited; it ", what);
+    case RankState::kFailed: return absl::StrCat("has exited with an error; it ", what);
+  }
+  return what;
+}
+
+// Groups ranks by a text, in the order of their first rank: "ranks 0-2: X; rank 3: Y".
+class Groups {
+ public:
+  void Add(uint32_t rank, const std::string& text) {
+    for (auto& [known, ranks] : groups_) {
+      if (known == text) {
+        ranks.push_back(rank);
+        return;
+      }
+    }
+    groups_.push_back({text, {rank}});
+  }
+  std::string Text(const char* joint) const {
+    std::string s;
+    for (const auto& [text, ranks] : groups_) {
+      absl::StrAppend(&s, s.empty() ? "" : "; ", Ranks(ranks), joint, text);
+    }
+    return s;
+  }
+  bool empty() const { return groups_.empty(); }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<uint32_t>>> groups_;
+};
+
+std::string Place(uint64_t window_offset) {
+  return window_offset == kNoWindow ? "none" : absl::StrCat(window_offset);
+}
+
+}  // namespace
+
+std::string DoingWhat(const Fault& f) {
+  const OpDetail* d = OpOf(f);
+  if (!d || d->calls.empty()) return "";
+  const RankPosition& p = d->calls[0].position;
+  if (p.call == 0) return " before its first call on this communicator";
+  if (p.call == uint32_t(CallId::HcclCommSymWinRegister)) return absl::StrCat(" after HcclCommSymWinRegister #", p.windows - 1);
+  return absl::StrCat(" after its call of ", CallName(static_cast<CallId>(p.call)), " #", p.issued - 1);
+}
+
+std::string MismatchSentence(const Fault& f) {
+  const OpDetail* d = OpOf(f);
+  if (!d) return "the ranks' calls do not match";
+  Groups groups;
+  const Descriptor* first = nullptr;
+  std::string difference;
+  for (const OpDetail::Call& c : d->calls) {
+    if (!c.posted) {
+      groups.Add(c.position.rank, "not there yet");
+      continue;
+    }
+    std::string text = CallOf(c.descriptor);
+    if (c.descriptor.flags & kFlagWindow) text += " in registered windows";
+    groups.Add(c.position.rank, text);
+    if (!first) first = &c.descriptor;
+    if (difference.empty()) difference = FirstDifference(*first, c.descriptor);
+  }
+  return absl::StrCat("operation #", d->sequence, " of communicator ", d->communicator, " differs between ranks in ",
+                      difference.empty() ? "its arguments" : difference, ": ", groups.Text(" called "),
+                      "; the operation failed on all of them and moved no data, make all ranks call the same");
+}
+
+std::string WindowOffsetsSentence(const Fault& f) {
+  const OpDetail* d = OpOf(f);
+  if (!d) return "the buffers lie at different window offsets";
+  Groups groups;
+  for (const OpDetail::Call& c : d->calls) {
+    if (!c.posted) continue;
+    groups.Add(c.position.rank, absl::StrCat("input at ", Place(c.descriptor.in_window), ", output at ",
+                                             Place(c.descriptor.out_window)));
+  }
+  return absl::StrCat("operation #", d->sequence, " of communicator ", d->communicator,
+                      " has its buffers at different offsets of the symmetric windows (", groups.Text(": "),
+                      "); hardware computes its peers' addresses from its own offsets and would corrupt memory "
+                      "silently. Use the same window and the same offset on every rank");
+}
+
+std::string ExecTimeoutSentence(const Fault& f) {
+  const OpDetail* d = OpOf(f);
+  if (!d) return "an operation waited too long for other ranks";
+  Groups missing;
+  std::vector<uint32_t> there;
+  for (const OpDetail::Call& c : d->calls) {
+    if (c.posted) {
+      there.push_back(c.position.rank);
+    } else {
+      missing.Add(c.position.rank, Where(c.position));
+    }
+  }
+  std::string waited = f.n[1] ? absl::StrCat(" waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s") : " timed out";
+  if (missing.empty()) {
+    return absl::StrCat("operation #", d->sequence, " of communicator ", d->communicator, waited,
+                        " although all ranks have called it: some rank is stopped or very slow");
+  }
+  return absl::StrCat("operation #", d->sequence, " of communicator ", d->communicator, waited, "; ",
+                      there.empty() ? "no rank" : Ranks(there), there.size() == 1 ? " is" : " are",
+                      " there, missing: ", missing.Text(" "), ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");
+}
+
+std::string WindowMismatchSentence(const Fault& f) {
+  const WindowDetail* d = WindowOf(f);
+  if (!d) return "the ranks' registrations do not match";
+  Groups groups;
+  for (const WindowDetail::Call& c : d->calls) {
+    groups.Add(c.position.rank,
+               absl::StrCat("mapped size ", c.entry.mapped_bytes, " at slot offset ", c.entry.slot_offset, ", size ",
+                            c.entry.user_bytes, c.entry.birth_round != f.n[0]
+                                ? absl::StrCat(", registered first in round ", c.entry.birth_round) : ""));
+  }
+  return absl::StrCat("registration #", f.n[0], " of communicator ", d->communicator, " differs between ranks: ",
+                      groups.Text(" has "),
+                      "; every rank must register and deregister mappings of equal size in the same order");
+}
+
+std::string WindowMissingSentence(const Fault& f) {
+  const WindowDetail* d = WindowOf(f);
+  if (!d) return "not all ranks registered";
+  Groups missing;
+  std::vector<uint32_t> there;
+  for (const WindowDetail::Call& c : d->calls) {
+    if (c.came) {
+      there.push_back(c.position.rank);
+    } else {
+      missing.Add(c.position.rank, Where(c.position));
+    }
+  }
+  return absl::StrCat("registration #", f.n[0], " of communicator ", d->communicator, " waited ", f.n[1] / 1000, ".",
+                      f.n[1] % 1000 / 100, " s; ", Ranks(there), there.size() == 1 ? " is" : " are",
+                      " there, missing: ", missing.Text(" "),
+                      ". All ranks must register together; windows of this communicator are out of use now");
+}
+
+}  // namespace hcclrun

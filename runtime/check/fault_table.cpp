@@ -1,0 +1,90 @@
+#include "check/fault_table.h"
+
+#include <iterator>
+
+namespace hcclrun {
+namespace {
+
+using K = FaultKind;
+
+// Codes: semantics B.1, C.1, D.2-D.6, F.1, G.1-G.4. Codes for conditions that hardware does not diagnose (mismatch on
+// every call, dead ranks, window offsets) are ours; docs/behaviour.md lists them.
+constexpr FaultRow kRows[] = {
+    {K::kNone, 0, 0, nullptr, false},
+    {K::kNullArgument, 100000, 2, "EI0003", true},
+    {K::kBadValue, 107000, 1, "EI0003", true},
+    {K::kBadEnum, 107000, 5, "EI0003", true},
+    {K::kNotSupported, 207000, 5, nullptr, true},
+    {K::kUnknownHandle, 107017, 1, "EI0003", true},
+    {K::kNoContext, 107002, 15, nullptr, true},
+    {K::kBadDevice, 107001, 1, nullptr, true},
+    {K::kNotInitialised, 100001, 15, nullptr, true},
+    {K::kRepeatedInit, 100002, 4, nullptr, false},
+    {K::kRepeatedFinalize, 100037, 4, nullptr, false},
+    {K::kEnvironment, 100000, 1, "EI0001", true},
+
+    {K::kSystem, 507899, 8, nullptr, true},
+    {K::kMemoryExhausted, 207001, 3, "EI0011", true},
+    {K::kAddressSpace, 207001, 3, "EI0011", true},
+    {K::kHostMemory, 207001, 3, nullptr, true},
+
+    {K::kNotDeviceMemory, 107000, 1, "EI0003", true},
+    {K::kOutsideAllocation, 107000, 1, "EI0003", true},
+    {K::kOtherDevice, 107000, 1, "EI0003", true},
+    {K::kUnaligned, 107000, 1, nullptr, true},
+    {K::kRangeMapped, 107000, 15, nullptr, true},
+    {K::kNotMapped, 107000, 15, nullptr, true},
+    {K::kNotReserved, 107000, 15, nullptr, true},
+    {K::kReservationBusy, 107000, 15, nullptr, true},
+    {K::kForeignHandle, 107000, 15, nullptr, true},
+    {K::kCopyTooLong, 107000, 1, nullptr, true},
+    {K::kCopyKind, 107000, 1, nullptr, true},
+
+    {K::kStreamTimeout, 507046, 9, nullptr, false},
+    {K::kEventTimeout, 507047, 9, nullptr, false},
+    {K::kEventNotRecorded, 507000, 15, nullptr, true},
+    {K::kEventNotFinished, 107006, 15, nullptr, true},
+    {K::kEventNoTimeline, 107006, 15, nullptr, true},
+    {K::kStreamOfOtherContext, 107003, 1, "EI0003", true},
+    {K::kStreamAborted, 107023, 15, nullptr, true},
+
+    {K::kRootInfoInvalid, 107000, 1, "EI0015", true},
+    {K::kRootUnreachable, 507899, 9, "EI0015", true},
+    {K::kRanksMissing, 507899, 4, "EI0015", true},
+    {K::kRankTaken, 107000, 4, "EI0015", true},
+    {K::kSizeMismatch, 107000, 4, "EI0015", true},
+    {K::kDuplicateDevice, 107000, 1, "EI0015", true},
+    {K::kBuildMismatch, 507899, 4, "EI0008", true},
+    {K::kRendezvousRefused, 507899, 4, "EI0015", true},
+    {K::kNameTaken, 107000, 1, "EI0003", true},
+    {K::kConfigInvalid, 107000, 1, "EI0003", true},
+
+    {K::kMismatch, 507018, 1, "EI0005", true},
+    {K::kRankDied, 507057, 21, "EI0013", true},
+    {K::kRankExited, 507057, 21, "EI0013", true},
+    {K::kExecTimeout, 507017, 9, "EI0002", true},
+    {K::kCommBroken, 507018, 7, nullptr, true},
+    {K::kBusy, 507899, 20, nullptr, true},
+
+    {K::kWindowSlotsFull, 207001, 3, nullptr, true},
+    {K::kWindowMismatch, 107000, 4, nullptr, true},
+    {K::kWindowMissingRank, 507899, 13, nullptr, true},
+    {K::kWindowNotVmm, 107000, 1, nullptr, true},
+    {K::kWindowNotFound, 107000, 6, nullptr, false},
+    {K::kStrideInvalid, 107000, 1, nullptr, true},
+    {K::kWindowOffsets, 507018, 1, "EI0005", true},
+
+    {K::kRuntimeCall, 500000, 15, nullptr, true},
+    {K::kInternal, 500000, 4, nullptr, true},
+};
+
+}  // namespace
+
+const FaultRow& RowOf(FaultKind kind) {
+  for (const FaultRow& row : kRows) {
+    if (row.kind == kind) return row;
+  }
+  return kRows[std::size(kRows) - 1];
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,88 @@
+#include "check/report.h"
+
+#include <atomic>
+#include <deque>
+
+#include "absl/strings/str_cat.h"
+#include "base/fork_guard.h"
+#include "base/log.h"
+#include "check/fault_table.h"
+#include "shm/lifeline.h"
+
+namespace hcclrun {
+namespace {
+
+// Per thread, as aclGetRecentErrMsg is by default (semantics F.3).
+struct ThreadMessages {
+  std::deque<std::string> recent;  // newest last
+  std::string taken;
+  std::string last_told;  // so that a call repeated by a caller's check macro is not told again
+};
+constexpr size_t kKeptMessages = 16;
+
+ThreadMessages& Messages() {
+  thread_local ThreadMessages messages;
+  return messages;
+}
+
+}  // namespace
+
+int32_t AclCodeOf(const Fault& fault) { return fault.code_override ? fault.code_override : RowOf(fault.kind).acl; }
+int32_t HcclCodeOf(const Fault& fault) { return fault.code_override ? fault.code_override : RowOf(fault.kind).hccl; }
+
+ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
+  if (!noted_) return;
+  if (RankActivity* activity = Lifeline::Activity()) {
+    activity->call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
+    activity->inside.store(1, std::memory_order_relaxed);
+    activity->calls.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+ApiCall::~ApiCall() {
+  if (!noted_) return;
+  if (RankActivity* activity = Lifeline::Activity()) activity->inside.store(0, std::memory_order_relaxed);
+}
+
+int32_t ApiCall::Acl(const Fault& fault) {
+  if (!fault) return 0;
+  int32_t code = AclCodeOf(fault);
+  Tell(fault, code, RowOf(fault.kind).ei);
+  return code;
+}
+
+int32_t ApiCall::Hccl(const Fault& fault) {
+  if (!fault) return 0;
+  int32_t code = HcclCodeOf(fault);
+  Tell(fault, code, RowOf(fault.kind).ei);
+  return code;
+}
+
+void ApiCall::Tell(const Fault& fault, int32_t code, const char* ei_code) {
+  if (InForkedChild()) return;
+  std::string sentence = absl::StrCat(CallName(call_), ": ", SentenceOf(fault), " (", ei_code ? ei_code : "",
+                                      ei_code ? ", " : "", "result ", code, ")");
+  ThreadMessages& messages = Messages();
+  bool told = RowOf(fault.kind).told;
+  if (told && sentence != messages.last_told) {
+    hcclrun::Tell(LogLevel::kError, sentence);
+    messages.last_told = sentence;
+  } else {
+    Log(LogModule::kRuntime, LogLevel::kInfo, sentence);
+  }
+  messages.recent.push_back(std::move(sentence));
+  if (messages.recent.size() > kKeptMessages) messages.recent.pop_front();
+}
+
+const char* TakeRecentErrorMessage() {
+  ThreadMessages& messages = Messages();
+  if (messages.recent.empty()) return nullptr;
+  messages.taken.clear();
+  for (auto it = messages.recent.rbegin(); it != messages.recent.rend(); ++it) {
+    absl::StrAppend(&messages.taken, *it, "\n");
+  }
+  messages.recent.clear();
+  return messages.taken.c_str();
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,110 @@
+#include "comm/comm_table.h"
+
+#include <map>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+
+namespace hcclrun {
+namespace {
+
+// Far from anything that could be a pointer of the program, so that a mix-up is caught.
+constexpr uintptr_t kFirstComm = 0x4843000010;
+constexpr uintptr_t kFirstWindow = 0x4857000010;
+constexpr uintptr_t kStep = 16;
+
+struct Table {
+  absl::Mutex mutex;
+  absl::flat_hash_map<void*, std::shared_ptr<Communicator>> comms ABSL_GUARDED_BY(mutex);
+  std::map<void*, std::pair<std::weak_ptr<Communicator>, uint64_t>> windows ABSL_GUARDED_BY(mutex);
+  uintptr_t next_comm ABSL_GUARDED_BY(mutex) = kFirstComm;
+  uintptr_t next_window ABSL_GUARDED_BY(mutex) = kFirstWindow;
+};
+
+Table& GetTable() {
+  static Table* table = new Table();
+  return *table;
+}
+
+}  // namespace
+
+Fault CheckNameFree(const std::string& name, int32_t device) {
+  Table& t = GetTable();
+  absl::MutexLock lock(&t.mutex);
+  for (const auto& [handle, comm] : t.comms) {
+    if (comm->name() == name && comm->device()->id() == device) return Fault(FaultKind::kNameTaken, name);
+  }
+  return Fault::None();
+}
+
+void* AddCommunicator(std::shared_ptr<Communicator> comm) {
+  Table& t = GetTable();
+  absl::MutexLock lock(&t.mutex);
+  void* handle = reinterpret_cast<void*>(t.next_comm);
+  t.next_comm += kStep;
+  t.comms[handle] = std::move(comm);
+  return handle;
+}
+
+Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle) {
+  Table& t = GetTable();
+  absl::MutexLock lock(&t.mutex);
+  auto it = t.comms.find(handle);
+  if (it == t.comms.end()) {
+    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "communicator");
+  }
+  return it->second;
+}
+
+Fault RemoveCommunicator(void* handle) {
+  std::shared_ptr<Communicator> comm;
+  Table& t = GetTable();
+  {
+    absl::MutexLock lock(&t.mutex);
+    auto it = t.comms.find(handle);
+    if (it == t.comms.end()) {
+      return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "communicator");
+    }
+    comm = std::move(it->second);
+    t.comms.erase(it);
+    std::erase_if(t.windows, [&](const auto& w) { return w.second.first.lock() == comm; });
+  }
+  comm->Destroy();
+  return Fault::None();
+}
+
+void* AddWindow(const std::shared_ptr<Communicator>& comm, uint64_t window) {
+  Table& t = GetTable();
+  absl::MutexLock lock(&t.mutex);
+  void* handle = reinterpret_cast<void*>(t.next_window);
+  t.next_window += kStep;
+  t.windows[handle] = {comm, window};
+  return handle;
+}
+
+Result<WindowRef> FindWindow(void* handle) {
+  Table& t = GetTable();
+  absl::MutexLock lock(&t.mutex);
+  auto it = t.windows.find(handle);
+  if (it != t.windows.end()) {
+    if (auto comm = it->second.first.lock()) return WindowRef{std::move(comm), it->second.second};
+  }
+  return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "window");
+}
+
+void* HandleOfWindow(const Communicator& comm, uint64_t window) {
+  Table& t = GetTable();
+  absl::MutexLock lock(&t.mutex);
+  for (const auto& [handle, entry] : t.windows) {
+    if (entry.second == window && entry.first.lock().get() == &comm) return handle;
+  }
+  return nullptr;
+}
+
+void RemoveWindow(void* handle) {
+  Table& t = GetTable();
+  absl::MutexLock lock(&t.mutex);
+  t.windows.erase(handle);
+}
+
+}  // namespace hcclrun

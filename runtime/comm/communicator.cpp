@@ -1,0 +1,203 @@
+#include "comm/communicator.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/settings.h"
+#include "collective/plan.h"
+#include "comm/abort.h"
+#include "comm/collective_task.h"
+#include "comm/matching.h"
+#include "comm/path_choice.h"
+#include "comm/symmetric_heap.h"
+#include "device/heap.h"
+#include "shm/lifeline.h"
+
+namespace hcclrun {
+namespace {
+
+// The part of an HCCL buffer that the buffered path cycles through: small enough that what one rank stages is still in
+// a cache when its peers fetch it.
+constexpr uint64_t kChunkBytes = uint64_t{4} << 20;
+
+}  // namespace
+
+Communicator::Communicator(Device* device, uint32_t ranks, uint32_t rank, const CommConfig& config)
+    : device_(device), size_(ranks), rank_(rank), config_(config) {}
+
+Communicator::~Communicator() {
+  liveness_.reset();
+  windows_.reset();
+  if (stages_allocated_) {
+    device_->heap().Free(stage_a_);
+    device_->heap().Free(stage_b_);
+  }
+}
+
+Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info, uint32_t ranks, uint32_t rank,
+                                                           const CommConfig& config) {
+  Result<Device*> device = Device::Current();
+  if (!device.ok()) return device.fault();
+  std::shared_ptr<Communicator> comm(new Communicator(*device, ranks, rank, config));
+  if (comm->config_.name.empty()) comm->config_.name = info.name;
+  Heap& heap = (*device)->heap();
+  PeerHeaps::RegisterOwn(heap.uid(), heap.base(), heap.size());
+
+  // Address space only; pages come with the first buffered operation. A quarter of the heap bounds it, so that tiny
+  // heaps still work.
+  comm->stage_bytes_ = std::max(MinChunkBytes(ranks), std::min(config.buffer_bytes, heap.size() / 4)) & ~uint64_t{4095};
+  Result<uint64_t> a = heap.AllocateUncommitted(comm->stage_bytes_, kGranule);
+  if (!a.ok()) return a.fault();
+  comm->stage_a_ = *a;
+  Result<uint64_t> b = heap.AllocateUncommitted(comm->stage_bytes_, kGranule);
+  if (!b.ok()) {
+    heap.Free(comm->stage_a_);
+    return b.fault();
+  }
+  comm->stage_b_ = *b;
+  comm->stages_allocated_ = true;
+
+  Hello hello;
+  memset(&hello, 0, sizeof hello);
+  hello.ranks = ranks;
+  hello.rank = rank;
+  hello.pid = getpid();
+  hello.device = (*device)->id();
+  hello.device_count = Device::Count();
+  hello.heap_uid = heap.uid();
+  hello.heap_bytes = heap.size();
+  hello.stage_a = comm->stage_a_;
+  hello.stage_b = comm->stage_b_;
+  hello.stage_bytes = comm->stage_bytes_;
+  hello.connect_timeout_ms = config.connect_timeout_ms;
+  Result<Membership> membership = JoinRendezvous(info, hello, heap.object().fd());
+  if (!membership.ok()) return membership.fault();
+  comm->membership_ = std::make_shared<const Membership>(std::move(*membership));
+  if (Fault f = comm->CheckPeers()) return f;
+  comm->windows_ = std::make_unique<SymmetricHeap>(comm.get());
+  comm->liveness_ = std::make_unique<Liveness>(comm->membership_, rank);
+  return comm;
+}
+
+// Copies what later becomes addresses, validated against what is really mapped.
+Fault Communicator::CheckPeers() {
+  uint64_t smallest = UINT64_MAX;
+  for (uint32_t r = 0; r < size_; r++) {
+    const RankRecord& record = view().ranks[r];
+    const uint64_t a = record.stage_a, b = record.stage_b, bytes = record.stage_bytes, heap = heap_bytes(r);
+    if (bytes > heap || a > heap - bytes || b > heap - bytes) {
+      return Fault(FaultKind::kInternal, "a peer announced HCCL buffers outside its heap");
+    }
+    stages_.push_back({heap_base(r) + a, heap_base(r) + b});
+    smallest = std::min(smallest, bytes);
+  }
+  chunk_bytes_ = std::max(MinChunkBytes(size_), std::min(smallest, kChunkBytes));
+  return Fault::None();
+}
+
+Fault Communicator::CommitStages() {
+  absl::MutexLock lock(&stage_mutex_);
+  if (stages_committed_) return Fault::None();
+  Heap& heap = device_->heap();
+  if (Fault f = heap.Commit(stage_a_, chunk_bytes_)) return f;
+  if (Fault f = heap.Commit(stage_b_, chunk_bytes_)) return f;
+  stages_committed_ = true;
+  return Fault::None();
+}
+
+Result<Buffer> Communicator::Locate(const void* address, uint64_t bytes, const char* parameter) {
+  Buffer buffer;
+  buffer.address = static_cast<char*>(const_cast<void*>(address));
+  buffer.bytes = bytes;
+  if (bytes == 0) return buffer;
+  MemoryInfo memory = FindMemory(address);
+  if (memory.kind == MemoryKind::kPeerView || memory.imported) {
+    if (bytes > memory.size - uint64_t(buffer.address - memory.base)) {
+      return Fault(FaultKind::kOutsideAllocation,
+                   {reinterpret_cast<uintptr_t>(address), bytes, reinterpret_cast<uintptr_t>(memory.base), memory.size},
+                   parameter);
+    }
+    buffer.is_private = true;
+    return buffer;
+  }
+  bool scattered = false;
+  Result<HeapRange> range = ResolveRange(address, bytes, parameter, &scattered);
+  if (!range.ok()) return range.fault();
+  if (range->device != device_) {
+    return Fault(FaultKind::kOtherDevice,
+                 {reinterpret_cast<uintptr_t>(address), uint64_t(range->device->id()), uint64_t(device_->id())}, parameter);
+  }
+  buffer.is_private = scattered;
+  buffer.heap_offset = range->offset;
+  buffer.window_offset = windows_->OffsetOf(buffer.address, bytes);
+  return buffer;
+}
+
+Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream) {
+  if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
+  if (Fault f = AsyncFault()) return f;
+  const uint32_t elem = ElementSize(request.dtype);
+  const ExtentBytes extents = Extents(request.op, request.count, elem, size_, rank_, request.root);
+  Result<Buffer> in = Locate(request.in, extents.in_bytes, request.op == Op::kBroadcast ? "buf" : "sendBuf");
+  if (!in.ok()) return in.fault();
+  Result<Buffer> out = Locate(request.out, extents.out_bytes, request.op == Op::kBroadcast ? "buf" : "recvBuf");
+  if (!out.ok()) return out.fault();
+
+  Descriptor d;
+  memset(&d, 0, sizeof d);
+  d.op = static_cast<uint8_t>(request.op);
+  d.dtype = static_cast<uint8_t>(request.dtype);
+  d.reduce_op = static_cast<uint8_t>(request.reduce_op);
+  d.root = request.root;
+  d.count = request.count;
+  d.in_offset = in->heap_offset;
+  d.out_offset = out->heap_offset;
+  d.in_window = in->window_offset;
+  d.out_window = out->window_offset;
+  d.stream = stream->id();
+  d.call = static_cast<uint32_t>(request.call);
+  if (in->is_private) d.flags |= kFlagPrivateIn;
+  if (out->is_private) d.flags |= kFlagPrivateOut;
+  PathChoice choice = ChoosePath(*this, request, *in, *out);
+  if (choice.window) d.flags |= kFlagWindow;
+  if (choice.unsafe) d.flags |= kFlagUnsafe;
+
+  absl::MutexLock lock(&issue_mutex_);
+  d.sequence = next_sequence_;
+  auto task = std::make_unique<CollectiveTask>(shared_from_this(), d, *in, *out);
+  RankRecord& record = view().ranks[rank_];
+  record.call.store(d.call, std::memory_order_relaxed);
+  record.last_op.store(d.op, std::memory_order_relaxed);
+  if (Fault f = stream->Enqueue(std::move(task))) return f;
+  record.issued.store(++next_sequence_, std::memory_order_seq_cst);
+  if (RankActivity* activity = Lifeline::Activity()) {
+    activity->sequence.store(next_sequence_, std::memory_order_relaxed);
+  }
+  if (Settings::Get().explain) Explain(*this, request, d.sequence, choice);
+  return Fault::None();
+}
+
+Fault Communicator::AsyncFault() const {
+  Abort abort = AbortOf(view());
+  if (abort.cause == AbortCause::kNone) return Fault::None();
+  const uint64_t here = view().header->completed.load(std::memory_order_seq_cst);
+  switch (abort.cause) {
+    case AbortCause::kRankDied:
+    case AbortCause::kRankFailed:
+      return OperationFault(FaultKind::kRankDied, view(), name(), rank_, here, std::min(abort.rank, size_ - 1));
+    case AbortCause::kTimeout: return OperationFault(FaultKind::kExecTimeout, view(), name(), rank_, here);
+    default: return Fault(FaultKind::kCommBroken, "an operation failed half-way on some rank (see its message)");
+  }
+}
+
+void Communicator::Destroy() {
+  RankRecord& record = view().ranks[rank_];
+  uint32_t alive = static_cast<uint32_t>(RankState::kAlive);
+  record.state.compare_exchange_strong(alive, static_cast<uint32_t>(RankState::kDestroyed), std::memory_order_seq_cst);
+  windows_->Clear();
+  view().header->event.Notify();
+}
+
+}  // namespace hcclrun

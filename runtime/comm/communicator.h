@@ -1,0 +1,121 @@
+#pragma once
+// One rank's view of a communicator. Handles of the C API name it through comm/comm_table. Thread rule (semantics D.11):
+// one issuing thread at a time; a lock makes a violation harmless.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "base/call.h"
+#include "base/fault.h"
+#include "collective/types.h"
+#include "comm/control_block.h"
+#include "comm/liveness.h"
+#include "comm/rendezvous_client.h"
+#include "device/device.h"
+#include "device/memory_map.h"
+#include "device/stream.h"
+
+namespace hcclrun {
+
+class SymmetricHeap;
+
+// How AI CPU expansion is set (config or HCCL_OP_EXPANSION_MODE); only kAiCpu lets operations use windows.
+enum class Expansion : uint32_t { kAiCpu, kHost, kAiv };
+
+struct CommConfig {
+  std::string name;  // empty: the root info's
+  uint64_t buffer_bytes = uint64_t{200} << 20;  // of each of the two HCCL buffers
+  uint64_t stride_bytes = uint64_t{16} << 30;   // of the symmetric heap per rank
+  Expansion expansion = Expansion::kAiCpu;
+  int64_t connect_timeout_ms = 120'000;
+  int64_t exec_timeout_ms = 1'836'000;  // < 0 = never
+};
+
+struct OpRequest {
+  Op op;
+  CallId call;
+  DataType dtype = DataType::kInt8;
+  ReduceOp reduce_op = ReduceOp::kSum;
+  uint32_t root = 0;
+  uint64_t count = 0;
+  const void* in = nullptr;
+  void* out = nullptr;
+};
+
+// Where a buffer of an operation is.
+struct Buffer {
+  char* address = nullptr;  // the user's, valid in this process
+  uint64_t bytes = 0;
+  uint64_t heap_offset = 0;
+  uint64_t window_offset = kNoWindow;
+  bool is_private = false;  // scattered or foreign: only this process can use it, through the address
+};
+
+class Communicator : public std::enable_shared_from_this<Communicator> {
+ public:
+  // Blocks until all ranks have it (semantics D.2). The calling thread's device becomes the communicator's.
+  static Result<std::shared_ptr<Communicator>> Create(const RootInfo& info, uint32_t ranks, uint32_t rank,
+                                                      const CommConfig& config);
+  ~Communicator();
+
+  uint32_t rank() const { return rank_; }
+  uint32_t size() const { return size_; }
+  const std::string& name() const { return config_.name; }
+  const CommConfig& config() const { return config_; }
+  Device* device() const { return device_; }
+  const ControlView& view() const { return membership_->view; }
+  SymmetricHeap& windows() { return *windows_; }
+  char* heap_base(uint32_t rank) const { return membership_->heaps[rank]->base(); }
+  uint64_t heap_bytes(uint32_t rank) const { return membership_->heaps[rank]->bytes(); }
+
+  // Numbers the operation and queues it on the stream. Faults of the arguments' memory come back here, everything
+  // else from the stream. The request's arguments have passed the checks of semantics C.1.
+  Fault Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream);
+
+  // What keeps the communicator from going on, if anything (semantics D.6, HcclGetCommAsyncError).
+  Fault AsyncFault() const;
+  // HcclCommDestroy: local. Operations already called go on; later calls of peers find that this rank has left.
+  void Destroy();
+
+  // A rank's HCCL buffers are used in pieces of this many bytes per stage buffer; the same on all ranks.
+  uint64_t chunk_bytes() const { return chunk_bytes_; }
+  // Gives this rank's stage buffers pages for one chunk; once.
+  Fault CommitStages();
+  char* stage_a(uint32_t rank) const { return stages_[rank].a; }
+  char* stage_b(uint32_t rank) const { return stages_[rank].b; }
+
+  // The path of the rank's last finished operation, for tests and explanations.
+  void NotePath(Path path) { last_path_.store(static_cast<uint32_t>(path), std::memory_order_relaxed); }
+  Path last_path() const { return static_cast<Path>(last_path_.load(std::memory_order_relaxed)); }
+
+ private:
+  struct Stages {
+    char *a, *b;
+  };
+  Communicator(Device* device, uint32_t ranks, uint32_t rank, const CommConfig& config);
+  Fault CheckPeers();
+  Result<Buffer> Locate(const void* address, uint64_t bytes, const char* parameter);
+
+  Device* device_;
+  uint32_t size_, rank_;
+  CommConfig config_;
+  uint64_t stage_a_ = 0, stage_b_ = 0, stage_bytes_ = 0;  // own HCCL buffers in the heap
+  bool stages_allocated_ = false;
+  std::shared_ptr<const Membership> membership_;
+  std::vector<Stages> stages_;
+  uint64_t chunk_bytes_ = 0;
+  std::unique_ptr<SymmetricHeap> windows_;
+  std::unique_ptr<Liveness> liveness_;
+
+  absl::Mutex issue_mutex_;  // numbering and queueing are one step
+  uint64_t next_sequence_ ABSL_GUARDED_BY(issue_mutex_) = 0;
+  absl::Mutex stage_mutex_;
+  bool stages_committed_ ABSL_GUARDED_BY(stage_mutex_) = false;
+  std::atomic<uint32_t> last_path_{uint32_t(Path::kBuffered)};
+};
+
+}  // namespace hcclrun

@@ -1,0 +1,170 @@
+#pragma once
+// The shared memory of one communicator: who is in it, the ring in which operations meet, the table through which
+// windows are exchanged, and the abort word.
+//
+// The rendezvous server creates it (MemoryObject), zero-filled and committed, fills the constants and hands its
+// descriptor to every rank; it disappears with the last mapping. There is no lock in it. Everything a rank takes from
+// it that can lead to an address is copied first and validated then (matching.cpp), so that a corrupted peer cannot
+// make this process write outside the heaps.
+//
+// When a rank dies: its process watchers in the other ranks set the abort word (first cause wins) and notify; every
+// wait looks at the abort word at least every 200 ms. Nothing is repaired afterwards: the communicator is out of use.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "shm/event_count.h"
+
+namespace hcclrun {
+
+inline constexpr uint32_t kLayoutVersion = 1;  // of everything that travels between processes
+inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
+inline constexpr uint32_t kRingSlots = 64;
+inline constexpr uint32_t kMaxRanks = 1024;
+inline constexpr uint32_t kNoRank = 0xffffffff;
+inline constexpr uint64_t kNoWindow = UINT64_MAX;
+
+// One rank's side of one operation: plain data, written by that rank into its place of a slot before it arrives,
+// read by the others after they saw the arrival (acquire), immutable until the slot is recycled.
+struct alignas(64) Descriptor {
+  uint64_t sequence;
+  uint8_t op, dtype, reduce_op;  // Op, DataType, ReduceOp
+  uint8_t flags;                 // kFlag...
+  uint32_t root;
+  uint64_t count;
+  uint64_t in_offset, out_offset;  // in the rank's heap; unused when private
+  uint64_t in_window, out_window;  // slot offset of the window + offset in its mapping, kNoWindow when in none
+  uint64_t args_offset;            // V operations: their arrays in the rank's argument ring
+  uint64_t args_bytes;
+  uint32_t stream;
+  uint32_t call;  // CallId
+  uint64_t reserved[5];
+};
+static_assert(sizeof(Descriptor) == 128);
+
+enum DescriptorFlag : uint8_t {
+  kFlagWindow = 1,      // A.10 items 1-7 hold on this rank
+  kFlagUnsafe = 2,      // its buffers lie to each other in a way that only the buffered path bears
+  kFlagPrivateIn = 4,   // only the owner can address the buffer (several mappings, foreign memory)
+  kFlagPrivateOut = 8,
+};
+
+// One operation under way. The slot serves operation `epoch`; sequence k uses slot k % kRingSlots.
+//  1. A rank waits for epoch == k, writes its descriptor, stores posted[rank] = k + 1 (release), then offers itself as
+//     the reference (compare-exchange from 0) and compares itself with whoever is the reference. Only then it counts
+//     itself in `arrived`.
+//  2. arrived == ranks: everybody may read all descriptors. A disagreement found on the way has set `failure`.
+//  3. The executors run; `barrier` counts the ranks through the phases (collective/phase_barrier.h).
+//  4. A rank that is done with the slot, well or not, counts itself in `left`. The last one resets the counters and
+//     stores epoch = k + kRingSlots (release): only now may anybody write into the slot again.
+// All counters are seq_cst read-modify-writes: they are also the conditions of EventCount waits.
+struct alignas(64) Slot {
+  std::atomic<uint64_t> epoch;
+  std::atomic<uint32_t> arrived;
+  std::atomic<uint32_t> reference;  // rank + 1 of the first to post, 0 = nobody yet
+  std::atomic<uint32_t> failure;    // 0 = none, else FailureKind
+  std::atomic<uint32_t> left;
+  std::atomic<uint64_t> barrier;      // arrivals at the phases' ends so far
+  std::atomic<int64_t> completed_ns;  // NowNs() of the last phase's end
+};
+
+enum class SlotFailure : uint32_t { kNone = 0, kMismatch = 1, kWindowOffsets = 2 };
+
+enum class RankState : uint32_t { kAlive = 0, kDestroyed = 1, kExited = 2, kFailed = 3 };
+
+// What a rank is and where it stands. Constants are written by the server before anybody maps the block; the rest by
+// the rank alone, for reports and for the question whether it can still come (CannotCome in liveness.h).
+struct alignas(64) RankRecord {
+  int32_t pid;
+  int32_t device;
+  uint64_t heap_uid;
+  uint64_t heap_bytes;
+  std::atomic<uint32_t> state;       // RankState
+  std::atomic<int32_t> exit_status;  // with kFailed
+  std::atomic<uint64_t> issued;      // operations called (numbered) so far
+  std::atomic<uint64_t> posted;      // operations posted so far
+  std::atomic<uint64_t> windows;     // HcclCommSymWinRegister rounds entered so far
+  std::atomic<uint32_t> call;        // CallId of the last call on this communicator
+  std::atomic<uint32_t> last_op;     // Op of the last call
+  uint64_t stage_a, stage_b;         // HCCL buffers: offsets in the rank's heap
+  uint64_t stage_bytes;              // of each
+  char padding[32];
+};
+
+// One rank's side of one round of HcclCommSymWinRegister. Two banks: a rank can be in round k+2 only after round k+1
+// was complete, for which everybody had left round k, so the bank of round k is free again.
+struct WindowEntry {
+  uint64_t round;
+  uint64_t slot_offset;   // in the stride; compared
+  uint64_t mapped_bytes;  // compared
+  uint64_t user_bytes;    // unequal: warned about
+  uint64_t birth_round;   // round in which the mapping was first registered; compared
+  uint64_t heap_offset;   // of the mapping in the rank's heap; may differ
+  uint64_t stride;        // unequal: warned about
+  uint64_t reserved;
+};
+
+struct ControlHeader {
+  uint64_t magic;
+  uint32_t layout;
+  uint32_t ranks;
+  uint64_t bytes;  // of the whole block
+  uint32_t processors;  // that the ranks share, as the server saw them
+  uint32_t oversubscribed;
+
+  // 0 = in use; else cause << 32 | rank + 1. Set once by compare-exchange; readers need only the value itself.
+  alignas(64) std::atomic<uint64_t> abort_word;
+  // All sleeps on this communicator: one event count, since every change concerns most ranks.
+  alignas(64) EventCount event;
+  // Operations complete so far: operation k may run when completed == k. Stored by the last rank through the last
+  // phase, or by the last to leave a failed operation.
+  alignas(64) std::atomic<uint64_t> completed;
+  // Arrivals at window rounds so far: round k is complete at (k + 1) * ranks.
+  alignas(64) std::atomic<uint64_t> window_arrivals;
+};
+
+enum class AbortCause : uint32_t { kNone = 0, kRankDied = 1, kRankFailed = 2, kTimeout = 3, kInternal = 4 };
+
+// The block's parts, computed from the number of ranks. Plain pointers into the mapping; copies are cheap.
+struct ControlView {
+  ControlHeader* header = nullptr;
+  RankRecord* ranks = nullptr;
+  WindowEntry* windows = nullptr;           // [2][ranks]
+  Slot* slots = nullptr;                    // [kRingSlots]
+  std::atomic<uint64_t>* posted = nullptr;  // [kRingSlots][ranks]: sequence + 1
+  Descriptor* descriptors = nullptr;        // [kRingSlots][ranks]
+
+  static uint64_t BytesFor(uint32_t ranks) { return Lay(nullptr, ranks).second; }
+  static ControlView At(void* base, uint32_t ranks) { return Lay(static_cast<char*>(base), ranks).first; }
+
+  Slot& slot(uint64_t sequence) const { return slots[sequence % kRingSlots]; }
+  std::atomic<uint64_t>& posted_by(uint64_t sequence, uint32_t rank) const {
+    return posted[sequence % kRingSlots * header->ranks + rank];
+  }
+  Descriptor& descriptor(uint64_t sequence, uint32_t rank) const {
+    return descriptors[sequence % kRingSlots * header->ranks + rank];
+  }
+  WindowEntry& window(uint64_t round, uint32_t rank) const { return windows[round % 2 * header->ranks + rank]; }
+
+ private:
+  static std::pair<ControlView, uint64_t> Lay(char* base, uint32_t ranks) {
+    ControlView v;
+    uint64_t at = 0;
+    auto take = [&](uint64_t bytes) {
+      char* p = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(base) + at);
+      at = (at + bytes + 63) & ~uint64_t{63};
+      return p;
+    };
+    v.header = reinterpret_cast<ControlHeader*>(take(sizeof(ControlHeader)));
+    v.ranks = reinterpret_cast<RankRecord*>(take(sizeof(RankRecord) * ranks));
+    v.windows = reinterpret_cast<WindowEntry*>(take(sizeof(WindowEntry) * ranks * 2));
+    v.slots = reinterpret_cast<Slot*>(take(sizeof(Slot) * kRingSlots));
+    v.posted = reinterpret_cast<std::atomic<uint64_t>*>(take(sizeof(uint64_t) * kRingSlots * ranks));
+    v.descriptors = reinterpret_cast<Descriptor*>(take(sizeof(Descriptor) * kRingSlots * ranks));
+    return {v, at};
+  }
+};
+
+}  // namespace hcclrun

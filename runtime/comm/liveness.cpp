@@ -1,0 +1,100 @@
+#include "comm/liveness.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "absl/synchronization/mutex.h"
+#include "base/fork_guard.h"
+#include "comm/abort.h"
+#include "comm/matching.h"
+
+namespace hcclrun {
+namespace {
+
+// The communicators of this process that are not destroyed, for the exit handler.
+struct Live {
+  absl::Mutex mutex;
+  std::set<std::pair<std::shared_ptr<const Membership>, uint32_t>> members ABSL_GUARDED_BY(mutex);
+};
+
+Live& GetLive() {
+  static Live* live = new Live();
+  return *live;
+}
+
+// glibc's on_exit handlers learn the exit status, atexit handlers do not.
+void AtExit(int status, void*) {
+  if (InForkedChild()) return;
+  Live& live = GetLive();
+  absl::MutexLock lock(&live.mutex);
+  for (const auto& [membership, rank] : live.members) {
+    RankRecord& record = membership->view.ranks[rank];
+    record.exit_status.store(status, std::memory_order_relaxed);
+    uint32_t alive = static_cast<uint32_t>(RankState::kAlive);
+    record.state.compare_exchange_strong(
+        alive, static_cast<uint32_t>(status == 0 ? RankState::kExited : RankState::kFailed), std::memory_order_seq_cst);
+    if (status != 0) SetAbort(membership->view, AbortCause::kRankFailed, rank);
+    membership->view.header->event.Notify();
+  }
+}
+
+void ProcessOfRankEnded(const Membership& membership, int32_t pid) {
+  const ControlView& view = membership.view;
+  for (uint32_t r = 0; r < view.header->ranks; r++) {
+    if (view.ranks[r].pid != pid) continue;
+    RankState state = static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
+    if (state == RankState::kAlive) SetAbort(view, AbortCause::kRankDied, r);
+  }
+  view.header->event.Notify();
+}
+
+}  // namespace
+
+Liveness::Liveness(std::shared_ptr<const Membership> membership, uint32_t own_rank)
+    : membership_(std::move(membership)), own_rank_(own_rank) {
+  static const int registered = on_exit(AtExit, nullptr);
+  (void)registered;
+  {
+    Live& live = GetLive();
+    absl::MutexLock lock(&live.mutex);
+    live.members.emplace(membership_, own_rank_);
+  }
+  const ControlView& view = membership_->view;
+  std::set<int32_t> pids;
+  for (uint32_t r = 0; r < view.header->ranks; r++) pids.insert(view.ranks[r].pid);
+  pids.erase(getpid());
+  for (int32_t pid : pids) {
+    watches_.push_back(ProcessWatch::Get().WatchProcess(
+        pid, [membership = membership_, pid] { ProcessOfRankEnded(*membership, pid); }));
+  }
+}
+
+Liveness::~Liveness() {
+  for (ProcessWatch::Id id : watches_) ProcessWatch::Get().Cancel(id);
+  Live& live = GetLive();
+  absl::MutexLock lock(&live.mutex);
+  live.members.erase({membership_, own_rank_});
+}
+
+uint32_t CannotPost(const ControlView& view, uint64_t sequence) {
+  for (uint32_t r = 0; r < view.header->ranks; r++) {
+    RankState state = static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
+    if (state == RankState::kAlive || HasPosted(view, sequence, r)) continue;
+    // A destroyed communicator still runs the operations that were called before.
+    if (state == RankState::kDestroyed && view.ranks[r].issued.load(std::memory_order_seq_cst) > sequence) continue;
+    return r;
+  }
+  return kNoRank;
+}
+
+uint32_t FirstGone(const ControlView& view) {
+  for (uint32_t r = 0; r < view.header->ranks; r++) {
+    RankState state = static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
+    if (state == RankState::kExited || state == RankState::kFailed) return r;
+  }
+  return kNoRank;
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,111 @@
+#include "comm/matching.h"
+
+#include "base/clock.h"
+#include "comm/details.h"
+
+namespace hcclrun {
+namespace {
+
+// Window calls must name the same place of the symmetric heap on every rank (semantics A.10, H.0).
+bool SameWindows(const Descriptor& a, const Descriptor& b) {
+  return !(a.flags & kFlagWindow) || (a.in_window == b.in_window && a.out_window == b.out_window);
+}
+
+}  // namespace
+
+const char* FirstDifference(const Descriptor& a, const Descriptor& b) {
+  if (a.op != b.op) return "operation";
+  if (a.dtype != b.dtype) return "dataType";
+  if (a.count != b.count) return "count";
+  const Op op = static_cast<Op>(a.op);
+  if (IsReduction(op) && a.reduce_op != b.reduce_op) return "op";
+  if ((op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter) && a.root != b.root) return "root";
+  if ((a.flags & kFlagWindow) != (b.flags & kFlagWindow)) return "registered windows";
+  return "";
+}
+
+bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descriptor) {
+  const uint64_t k = descriptor.sequence;
+  Slot& slot = view.slot(k);
+  // Pairs with the recycler's store: its resets, and everybody's last reads of the old descriptors, come before.
+  if (slot.epoch.load(std::memory_order_seq_cst) != k) return false;
+  Descriptor& mine = view.descriptor(k, rank);
+  mine = descriptor;
+  view.posted_by(k, rank).store(k + 1, std::memory_order_release);
+  view.ranks[rank].posted.store(k + 1, std::memory_order_relaxed);
+
+  uint32_t reference = 0;
+  if (!slot.reference.compare_exchange_strong(reference, rank + 1, std::memory_order_seq_cst)) {
+    // `reference` now holds another rank, whose descriptor was written before it became the reference.
+    if (reference - 1 < view.header->ranks) {
+      const Descriptor& first = view.descriptor(k, reference - 1);
+      SlotFailure failure = *FirstDifference(first, descriptor)  ? SlotFailure::kMismatch
+                            : !SameWindows(first, descriptor) ? SlotFailure::kWindowOffsets
+                                                              : SlotFailure::kNone;
+      uint32_t none = 0;
+      if (failure != SlotFailure::kNone) {
+        slot.failure.compare_exchange_strong(none, static_cast<uint32_t>(failure), std::memory_order_seq_cst);
+      }
+    }
+  }
+  uint32_t arrived = slot.arrived.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (arrived == view.header->ranks || slot.failure.load(std::memory_order_seq_cst)) view.header->event.Notify();
+  return true;
+}
+
+std::vector<Descriptor> Snapshot(const ControlView& view, uint64_t sequence) {
+  const Descriptor* first = &view.descriptor(sequence, 0);
+  return std::vector<Descriptor>(first, first + view.header->ranks);
+}
+
+void Leave(const ControlView& view, uint64_t sequence) {
+  Slot& slot = view.slot(sequence);
+  if (slot.left.fetch_add(1, std::memory_order_seq_cst) + 1 != view.header->ranks) return;
+  const bool failed = slot.failure.load(std::memory_order_seq_cst) != 0;
+  slot.arrived.store(0, std::memory_order_relaxed);
+  slot.reference.store(0, std::memory_order_relaxed);
+  slot.failure.store(0, std::memory_order_relaxed);
+  slot.left.store(0, std::memory_order_relaxed);
+  slot.barrier.store(0, std::memory_order_relaxed);
+  slot.epoch.store(sequence + kRingSlots, std::memory_order_seq_cst);  // publishes the resets
+  if (failed) view.header->completed.store(sequence + 1, std::memory_order_seq_cst);
+  view.header->event.Notify();
+}
+
+RankPosition PositionOf(const ControlView& view, uint32_t rank) {
+  const RankRecord& r = view.ranks[rank];
+  return {rank,
+          r.pid,
+          static_cast<RankState>(r.state.load(std::memory_order_seq_cst)),
+          r.call.load(std::memory_order_relaxed),
+          r.issued.load(std::memory_order_relaxed),
+          r.posted.load(std::memory_order_relaxed),
+          r.windows.load(std::memory_order_relaxed)};
+}
+
+Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator, uint32_t own_rank,
+                     uint64_t sequence, uint32_t only) {
+  auto detail = std::make_shared<OpDetail>();
+  detail->communicator = communicator;
+  detail->ranks = view.header->ranks;
+  detail->own_rank = own_rank;
+  detail->sequence = sequence;
+  for (uint32_t r = 0; r < view.header->ranks; r++) {
+    if (only != kNoRank && r != only) continue;
+    OpDetail::Call call;
+    call.position = PositionOf(view, r);
+    call.posted = HasPosted(view, sequence, r);
+    call.descriptor = view.descriptor(sequence, r);
+    detail->calls.push_back(call);
+  }
+  Fault fault(kind, {sequence});
+  if (only != kNoRank) {
+    const RankRecord& record = view.ranks[only];
+    fault.n = {only, uint64_t(record.pid), sequence,
+               uint64_t(record.exit_status.load(std::memory_order_relaxed)), 0, 0};
+  }
+  fault.detail = std::move(detail);
+  return fault;
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,41 @@
+#pragma once
+// How the ranks' calls of one operation meet in its slot (protocol in control_block.h): posting, comparing as each
+// arrives, reading all descriptors, leaving.
+
+#include <cstdint>
+#include <vector>
+
+#include "base/fault.h"
+#include "collective/types.h"
+#include "comm/control_block.h"
+
+namespace hcclrun {
+
+// Posts the rank's descriptor. False while the slot still serves an earlier operation: nothing has happened then.
+bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descriptor);
+
+// First difference that makes two calls not the same operation; "" when they match. Names of parameters as in the API.
+const char* FirstDifference(const Descriptor& a, const Descriptor& b);
+
+inline SlotFailure FailureOf(const ControlView& view, uint64_t sequence) {
+  return static_cast<SlotFailure>(view.slot(sequence).failure.load(std::memory_order_seq_cst));
+}
+inline bool AllArrived(const ControlView& view, uint64_t sequence) {
+  return view.slot(sequence).arrived.load(std::memory_order_seq_cst) == view.header->ranks;
+}
+inline bool HasPosted(const ControlView& view, uint64_t sequence, uint32_t rank) {
+  return view.posted_by(sequence, rank).load(std::memory_order_acquire) == sequence + 1;
+}
+
+// Private copies of all descriptors; after AllArrived.
+std::vector<Descriptor> Snapshot(const ControlView& view, uint64_t sequence);
+
+// The rank is done with the slot. The last rank recycles it; after a failure it also completes the operation, for
+// which every rank must leave only when the operation's turn has come (completed == sequence).
+void Leave(const ControlView& view, uint64_t sequence);
+
+// The facts about all ranks' calls of an operation, or about `only` (kNoRank = all).
+Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator, uint32_t own_rank,
+                     uint64_t sequence, uint32_t only = kNoRank);
+
+}  // namespace hcclrun

@@ -1,0 +1,51 @@
+#include "comm/path_choice.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "collective/plan.h"
+
+namespace hcclrun {
+
+PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer& in, const Buffer& out) {
+  PathChoice choice;
+  auto no = [&choice](const char* why) {
+    choice.reason = why;
+    return choice;
+  };
+  const bool direct = Settings::Get().direct;
+  const bool four = request.op == Op::kAllGather || request.op == Op::kAllReduce || request.op == Op::kReduceScatter ||
+                    request.op == Op::kAllToAll;
+  if (!four && !direct) return no("item 1: the operation never uses windows");
+  if (comm.config().expansion != Expansion::kAiCpu) return no("item 2: AI CPU expansion is off");
+  if (comm.size() == 1 && !direct) return no("item 2: a communicator of one rank has no window path");
+  if (IsReduction(request.op) && !WindowReduction(request.dtype, request.reduce_op)) {
+    return no("item 2: the reduction is not one of the SDMA engine (int8, int16, int32, fp16, fp32, bf16 with sum, max, min)");
+  }
+  if (in.is_private || out.is_private) return no("item 7: a buffer spans several mappings or is not of this device");
+  if (!direct && in.bytes && in.window_offset == kNoWindow) return no("item 7: the input is not in a registered window");
+  if (!direct && out.bytes && out.window_offset == kNoWindow) return no("item 7: the output is not in a registered window");
+  choice.window = true;
+  OpShape shape;
+  shape.op = request.op;
+  shape.path = Path::kWindow;
+  shape.ranks = comm.size();
+  shape.root = request.root;
+  shape.count = request.count;
+  shape.elem = ElementSize(request.dtype);
+  if (in.bytes && out.bytes &&
+      !InPlaceSafe(shape, ClassifyAliasing(shape, comm.rank(), in.heap_offset, out.heap_offset))) {
+    choice.unsafe = true;
+    choice.reason = "the buffers overlap: the input is staged";
+  }
+  return choice;
+}
+
+void Explain(Communicator& comm, const OpRequest& request, uint64_t sequence, const PathChoice& choice) {
+  const bool window = choice.window && !choice.unsafe;
+  Tell(LogLevel::kInfo, absl::StrCat(CallName(request.call), " #", sequence, " on ", comm.name(), ": ",
+                                     window ? "window path" : "buffered path", window ? "" : " because of ",
+                                     window ? "" : choice.reason));
+}
+
+}  // namespace hcclrun

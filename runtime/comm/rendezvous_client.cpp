@@ -1,0 +1,148 @@
+#include "comm/rendezvous_client.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "shm/process_watch.h"
+#include "shm/socket.h"
+
+namespace hcclrun {
+namespace {
+
+// What the server may need beyond the ranks' patience before it answers.
+constexpr int64_t kSlackMs = 15'000;
+
+Fault FaultOf(uint32_t kind, const uint64_t (&operands)[6], std::string text) {
+  Fault fault(kind > 0 && kind <= uint32_t(FaultKind::kInternal) ? static_cast<FaultKind>(kind) : FaultKind::kInternal,
+              std::move(text));
+  std::copy(std::begin(operands), std::end(operands), fault.n.begin());
+  return fault;
+}
+
+// Every rank holds the heaps of all others for a moment.
+void RaiseDescriptorLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+class Client {
+ public:
+  Client(const RootInfo& info, const Hello& hello) : info_(info), hello_(hello) {}
+
+  Result<Membership> Join(int heap_fd) {
+    const int64_t begin = NowNs();
+    const Deadline deadline = Deadline::After(hello_.connect_timeout_ms + kSlackMs);
+    // A root info of one process is listened to from before it exists until it is used up: if nobody listens, nobody
+    // ever will. A shared one may be made by a rank that is still on its way.
+    Result<UniqueFd> socket =
+        ConnectAbstract(info_.socket, info_.flags & kRootInfoShared ? Deadline::After(hello_.connect_timeout_ms)
+                                                                    : Deadline::After(0));
+    if (!socket.ok()) return socket.fault();
+    socket_ = std::move(*socket);
+    if (Fault f = SendPacket(socket_.get(), &hello_, sizeof hello_, {heap_fd}, deadline)) {
+      // Refused by an unread close: the server is done with this root info.
+      return Fault(FaultKind::kRootUnreachable, {uint64_t(NowNs() - begin) / 1'000'000});
+    }
+    Result<Membership> result = Receive(deadline);
+    if (!result.ok() && !refused_) SendReady(result.fault());
+    if (!result.ok()) return result.fault();
+    SendReady(Fault::None());
+    ServerPacket go;
+    std::vector<UniqueFd> none;
+    if (Fault f = Next(ServerPacket::kGo, deadline, &go, &none)) return f;
+    return result;
+  }
+
+ private:
+  void SendReady(const Fault& fault) {
+    Ready ready;
+    memset(&ready, 0, sizeof ready);
+    ready.magic = kRootInfoMagic;
+    ready.ok = !fault;
+    ready.fault_kind = static_cast<uint32_t>(fault.kind);
+    SendPacket(socket_.get(), &ready, sizeof ready, {}, Deadline::After(kSlackMs));
+  }
+
+  Fault Next(ServerPacket::What what, Deadline deadline, ServerPacket* p, std::vector<UniqueFd>* fds) {
+    memset(p, 0, sizeof *p);
+    Result<size_t> got = ReceivePacket(socket_.get(), p, sizeof *p, fds, deadline);
+    if (!got.ok()) {
+      if (got.fault().n[0] != ETIMEDOUT) return got.fault();
+      return Fault(FaultKind::kRootUnreachable, {uint64_t(hello_.connect_timeout_ms + kSlackMs)});
+    }
+    if (*got == 0) {
+      refused_ = true;
+      return Fault(FaultKind::kRendezvousRefused,
+                   absl::StrCat("the process that serves the root info (pid ", info_.pid, ") ended"));
+    }
+    if (*got != sizeof *p || p->magic != kRootInfoMagic) {
+      return Fault(FaultKind::kInternal, "malformed rendezvous packet");
+    }
+    p->text[sizeof p->text - 1] = 0;
+    if (p->what == ServerPacket::kRefused) {
+      refused_ = true;
+      return FaultOf(p->fault_kind, p->operands, p->text);
+    }
+    if (p->what != what) return Fault(FaultKind::kInternal, "rendezvous packets out of order");
+    return Fault::None();
+  }
+
+  Result<Membership> Receive(Deadline deadline) {
+    const uint32_t ranks = hello_.ranks;
+    Membership m;
+    ServerPacket welcome;
+    std::vector<UniqueFd> control;
+    if (Fault f = Next(ServerPacket::kWelcome, deadline, &welcome, &control)) return f;
+    if (control.size() != 1 || welcome.ranks != ranks || welcome.control_bytes != ControlView::BytesFor(ranks)) {
+      return Fault(FaultKind::kInternal, "malformed rendezvous packet");
+    }
+    Result<MemoryObject> object = MemoryObject::Adopt(control[0].Release(), welcome.control_bytes);
+    if (!object.ok()) return object.fault();
+    Result<boost::interprocess::mapped_region> region = object->Map();
+    if (!region.ok()) return region.fault();
+    m.control = std::move(*region);
+    m.view = ControlView::At(m.control.get_address(), ranks);
+    if (m.view.header->magic != kControlMagic || m.view.header->ranks != ranks) {
+      return Fault(FaultKind::kInternal, "malformed control block");
+    }
+    while (m.heaps.size() < ranks) {
+      ServerPacket p;
+      std::vector<UniqueFd> fds;
+      if (Fault f = Next(ServerPacket::kHeaps, deadline, &p, &fds)) return f;
+      if (p.first_rank != m.heaps.size() || fds.empty() || fds.size() > ranks - m.heaps.size()) {
+        return Fault(FaultKind::kInternal, "malformed rendezvous packet");
+      }
+      for (UniqueFd& fd : fds) {
+        const RankRecord& record = m.view.ranks[m.heaps.size()];
+        Result<std::shared_ptr<MappedHeap>> heap = PeerHeaps::Map(record.heap_uid, record.heap_bytes, std::move(fd));
+        if (!heap.ok()) return heap.fault();
+        m.heaps.push_back(std::move(*heap));
+      }
+    }
+    return m;
+  }
+
+  RootInfo info_;
+  Hello hello_;
+  UniqueFd socket_;
+  bool refused_ = false;  // the server has ended the rendezvous: it waits for no answer
+};
+
+}  // namespace
+
+Result<Membership> JoinRendezvous(const RootInfo& info, Hello hello, int heap_fd) {
+  RaiseDescriptorLimit();
+  hello.magic = kRootInfoMagic;
+  hello.layout = kLayoutVersion;
+  memcpy(hello.secret, info.secret, sizeof hello.secret);
+  return Client(info, hello).Join(heap_fd);
+}
+
+}  // namespace hcclrun

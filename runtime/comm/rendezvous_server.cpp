@@ -1,0 +1,268 @@
+#include "comm/rendezvous_server.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "comm/control_block.h"
+#include "comm/rendezvous.h"
+#include "shm/memory_object.h"
+#include "shm/processors.h"
+#include "shm/socket.h"
+
+namespace hcclrun {
+
+std::string RankList(const std::vector<uint32_t>& ranks) {
+  std::string list;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t j = i;
+    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) j++;
+    absl::StrAppend(&list, list.empty() ? "" : ",", ranks[i]);
+    if (j > i) absl::StrAppend(&list, j == i + 1 ? "," : "-", ranks[j]);
+    i = j + 1;
+  }
+  return list;
+}
+
+namespace {
+
+constexpr int64_t kReplyPatienceMs = 10'000;
+
+// Runs on its own thread; owns every connection. Only this thread touches its members.
+class Server {
+ public:
+  Server(UniqueFd listener, const RootInfo& info) : listener_(std::move(listener)), info_(info) {}
+
+  void Run() {
+    Fault fault = Gather();
+    if (!fault) fault = Equip();
+    if (!fault) fault = AwaitReady();
+    ServerPacket last = Packet(ServerPacket::kGo);
+    if (fault) last = Refusal(fault);
+    for (Client& c : clients_) Reply(c, last, {});
+    for (UniqueFd& fd : rejected_) SendPacket(fd.get(), &last, sizeof last, {}, Deadline::After(kReplyPatienceMs));
+  }
+
+ private:
+  struct Client {
+    UniqueFd socket;
+    Hello hello;
+    UniqueFd heap;
+  };
+
+  ServerPacket Packet(ServerPacket::What what) const {
+    ServerPacket p;
+    memset(&p, 0, sizeof p);
+    p.magic = kRootInfoMagic;
+    p.what = what;
+    p.ranks = ranks_;
+    return p;
+  }
+
+  ServerPacket Refusal(const Fault& fault) const {
+    ServerPacket p = Packet(ServerPacket::kRefused);
+    p.fault_kind = static_cast<uint32_t>(fault.kind);
+    std::copy(fault.n.begin(), fault.n.end(), p.operands);
+    strncpy(p.text, fault.text.c_str(), sizeof p.text - 1);
+    return p;
+  }
+
+  void Reply(const Client& c, const ServerPacket& p, const std::vector<int>& fds) {
+    SendPacket(c.socket.get(), &p, sizeof p, fds, Deadline::After(kReplyPatienceMs));
+  }
+
+  // Accepts ranks until all are there. The clock starts with the first.
+  Fault Gather() {
+    Deadline deadline = Deadline::Never();
+    int64_t begin = 0, patience_ms = 0;
+    while (ranks_ == 0 || clients_.size() < ranks_) {
+      std::vector<pollfd> polled = {{listener_.get(), POLLIN, 0}};
+      for (Client& c : clients_) polled.push_back({c.socket.get(), POLLIN, 0});
+      int rc = poll(polled.data(), polled.size(),
+                    deadline.never() ? -1 : static_cast<int>(deadline.Remaining(200'000'000) / 1'000'000) + 1);
+      if (rc < 0 && errno != EINTR) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "wait for ranks");
+      for (size_t i = 1; i < polled.size(); i++) {
+        if (!polled[i].revents) continue;  // a rank that waits for our answer sends nothing: its connection ended
+        const Hello& h = clients_[i - 1].hello;
+        clients_.erase(clients_.begin() + static_cast<ptrdiff_t>(i) - 1);
+        return Fault(FaultKind::kRendezvousRefused,
+                     absl::StrCat("rank ", h.rank, " (pid ", h.pid, ") ended while the communicator was being made"));
+      }
+      if (polled[0].revents) {
+        Result<UniqueFd> socket = AcceptSameUser(listener_.get(), Deadline::After(0));
+        if (socket.ok() && socket->valid()) {
+          if (Fault f = Admit(std::move(*socket))) return f;
+          if (ranks_ && deadline.never()) {
+            patience_ms = clients_[0].hello.connect_timeout_ms;
+            begin = NowNs();
+            deadline = Deadline::After(patience_ms);
+          }
+        }
+      }
+      if (deadline.passed()) return Missing(uint64_t(NowNs() - begin) / 1'000'000);
+    }
+    return Fault::None();
+  }
+
+  Fault Missing(uint64_t waited_ms) const {
+    std::vector<uint32_t> came, missing;
+    for (uint32_t r = 0; r < ranks_; r++) {
+      bool here = std::any_of(clients_.begin(), clients_.end(), [r](const Client& c) { return c.hello.rank == r; });
+      (here ? came : missing).push_back(r);
+    }
+    return Fault(FaultKind::kRanksMissing, {waited_ms, came.size(), ranks_},
+                 absl::StrCat("arrived: ", RankList(came), "; missing: ", RankList(missing)));
+  }
+
+  // A stranger (wrong secret, other version) is turned away alone; a rank that contradicts the others fails all.
+  Fault Admit(UniqueFd socket) {
+    Client c;
+    c.socket = std::move(socket);
+    memset(&c.hello, 0, sizeof c.hello);
+    std::vector<UniqueFd> fds;
+    Result<size_t> got = ReceivePacket(c.socket.get(), &c.hello, sizeof c.hello, &fds, Deadline::After(kReplyPatienceMs));
+    if (!got.ok() || *got == 0) return Fault::None();
+    Hello& h = c.hello;
+    if (*got != sizeof h || h.magic != kRootInfoMagic || h.layout != kLayoutVersion) {
+      Reply(c, Refusal(Fault(FaultKind::kBuildMismatch, {h.layout, kLayoutVersion})), {});
+      return Fault::None();
+    }
+    h.secret[sizeof h.secret - 1] = 0;
+    if (strcmp(h.secret, info_.secret) != 0) {
+      Reply(c, Refusal(Fault(FaultKind::kRootInfoInvalid, "its secret is wrong")), {});
+      return Fault::None();
+    }
+    if (h.ranks == 0 || h.ranks > kMaxRanks || h.rank >= h.ranks || fds.size() != 1) {
+      Reply(c, Refusal(Fault(FaultKind::kInternal, "malformed rendezvous packet")), {});
+      return Fault::None();
+    }
+    c.heap = std::move(fds[0]);
+    Fault fault;
+    if (ranks_ == 0) {
+      ranks_ = h.ranks;
+    } else if (h.ranks != ranks_) {
+      fault = Fault(FaultKind::kSizeMismatch, {h.ranks, ranks_});
+    }
+    for (const Client& other : clients_) {
+      if (fault) break;
+      if (other.hello.rank == h.rank) {
+        fault = Fault(FaultKind::kRankTaken, {h.rank, uint64_t(other.hello.pid), uint64_t(h.pid)});
+      } else if (other.hello.device == h.device) {
+        fault = Fault(FaultKind::kDuplicateDevice, {std::min(other.hello.rank, h.rank),
+                                                    std::max(other.hello.rank, h.rank), uint64_t(h.device), h.device_count});
+      }
+    }
+    if (fault) {
+      rejected_.push_back(std::move(c.socket));
+      return fault;
+    }
+    clients_.push_back(std::move(c));
+    return Fault::None();
+  }
+
+  Fault Equip() {
+    std::sort(clients_.begin(), clients_.end(), [](const Client& a, const Client& b) { return a.hello.rank < b.hello.rank; });
+    const uint64_t bytes = ControlView::BytesFor(ranks_);
+    Result<MemoryObject> control = MemoryObject::Create(bytes);
+    if (!control.ok()) return control.fault();
+    control_ = std::move(*control);
+    if (Fault f = control_.Commit(0, bytes)) return f;
+    Result<boost::interprocess::mapped_region> region = control_.Map();
+    if (!region.ok()) return region.fault();
+    FillControl(region->get_address(), bytes);
+
+    std::vector<int> heaps;
+    for (Client& c : clients_) heaps.push_back(c.heap.get());
+    ServerPacket welcome = Packet(ServerPacket::kWelcome);
+    welcome.control_bytes = bytes;
+    for (Client& c : clients_) {
+      Reply(c, welcome, {control_.fd()});
+      for (size_t first = 0; first < heaps.size(); first += kMaxFdsPerPacket) {
+        ServerPacket p = Packet(ServerPacket::kHeaps);
+        p.first_rank = static_cast<uint32_t>(first);
+        size_t end = std::min(first + kMaxFdsPerPacket, heaps.size());
+        Reply(c, p, std::vector<int>(heaps.begin() + static_cast<ptrdiff_t>(first), heaps.begin() + static_cast<ptrdiff_t>(end)));
+      }
+    }
+    return Fault::None();
+  }
+
+  void FillControl(void* base, uint64_t bytes) {
+    ControlView view = ControlView::At(base, ranks_);
+    ControlHeader* header = new (view.header) ControlHeader();
+    header->magic = kControlMagic;
+    header->layout = kLayoutVersion;
+    header->ranks = ranks_;
+    header->bytes = bytes;
+    header->processors = ProcessorCount();
+    header->oversubscribed = ranks_ > header->processors;
+    for (uint32_t r = 0; r < ranks_; r++) {
+      const Hello& h = clients_[r].hello;
+      RankRecord* record = new (&view.ranks[r]) RankRecord();
+      record->pid = h.pid;
+      record->device = h.device;
+      record->heap_uid = h.heap_uid;
+      record->heap_bytes = h.heap_bytes;
+      record->stage_a = h.stage_a;
+      record->stage_b = h.stage_b;
+      record->stage_bytes = h.stage_bytes;
+    }
+    for (uint32_t s = 0; s < kRingSlots; s++) {
+      Slot* slot = new (&view.slots[s]) Slot();
+      slot->epoch.store(s, std::memory_order_relaxed);  // published by the packet that carries the descriptor
+    }
+  }
+
+  Fault AwaitReady() {
+    Fault first;
+    for (Client& c : clients_) {
+      Ready ready;
+      memset(&ready, 0, sizeof ready);
+      Result<size_t> got = ReceivePacket(c.socket.get(), &ready, sizeof ready, nullptr,
+                                         Deadline::After(clients_[0].hello.connect_timeout_ms));
+      if (first) continue;
+      if (!got.ok() || *got != sizeof ready || ready.magic != kRootInfoMagic) {
+        first = Fault(FaultKind::kRendezvousRefused, absl::StrCat("rank ", c.hello.rank, " (pid ", c.hello.pid,
+                                                                  ") ended while the communicator was being made"));
+      } else if (!ready.ok) {
+        first = Fault(FaultKind::kRendezvousRefused,
+                      absl::StrCat("rank ", c.hello.rank, " could not map the others' memory (see its message)"));
+      }
+    }
+    return first;
+  }
+
+  UniqueFd listener_;
+  RootInfo info_;
+  uint32_t ranks_ = 0;
+  std::vector<Client> clients_;
+  std::vector<UniqueFd> rejected_;
+  MemoryObject control_;
+};
+
+}  // namespace
+
+Fault ServeRendezvous(UniqueFd listener, const RootInfo& info) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it: signals belong to the program's threads
+  Fault fault;
+  try {
+    std::thread([server = std::make_shared<Server>(std::move(listener), info)] { server->Run(); }).detach();
+  } catch (const std::system_error& e) {
+    fault = Fault(FaultKind::kSystem, {uint64_t(e.code().value())}, "start the rendezvous thread");
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return fault;
+}
+
+}  // namespace hcclrun

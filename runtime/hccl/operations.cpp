@@ -1,0 +1,213 @@
+// HCCL operations: the checks of semantics C.1 in its order, then Communicator::Submit.
+
+#include "absl/strings/str_cat.h"
+#include "collective/types.h"
+#include "comm/comm_table.h"
+#include "hccl/guard.h"
+#include "hccl/hccl.h"
+
+using namespace hcclrun;  // NOLINT: the boundary's definitions are in the global namespace
+
+static_assert(int(DataType::kInt8) == HCCL_DATA_TYPE_INT8 && int(DataType::kInt16) == HCCL_DATA_TYPE_INT16 &&
+              int(DataType::kInt32) == HCCL_DATA_TYPE_INT32 && int(DataType::kFp16) == HCCL_DATA_TYPE_FP16 &&
+              int(DataType::kFp32) == HCCL_DATA_TYPE_FP32 && int(DataType::kInt64) == HCCL_DATA_TYPE_INT64 &&
+              int(DataType::kUint64) == HCCL_DATA_TYPE_UINT64 && int(DataType::kUint8) == HCCL_DATA_TYPE_UINT8 &&
+              int(DataType::kUint16) == HCCL_DATA_TYPE_UINT16 && int(DataType::kUint32) == HCCL_DATA_TYPE_UINT32 &&
+              int(DataType::kFp64) == HCCL_DATA_TYPE_FP64 && int(DataType::kBf16) == HCCL_DATA_TYPE_BFP16 &&
+              int(DataType::kInt128) == HCCL_DATA_TYPE_INT128);
+static_assert(int(ReduceOp::kSum) == HCCL_REDUCE_SUM && int(ReduceOp::kProd) == HCCL_REDUCE_PROD &&
+              int(ReduceOp::kMax) == HCCL_REDUCE_MAX && int(ReduceOp::kMin) == HCCL_REDUCE_MIN);
+
+namespace {
+
+constexpr uint64_t kMaxCount = 0x7FFFFFFFF;  // semantics C.1
+
+Fault CheckCount(uint64_t count, const char* parameter) {
+  return count > kMaxCount ? Fault(FaultKind::kBadValue, {count, 0, kMaxCount}, parameter) : Fault::None();
+}
+
+Fault CheckType(HcclDataType type) {
+  const int64_t value = static_cast<int64_t>(type);
+  if (value < 0 || value > 255 || ElementSize(static_cast<DataType>(value)) == 0) {
+    return Fault(FaultKind::kBadEnum, {uint64_t(value)}, "dataType");
+  }
+  return Fault::None();
+}
+
+Fault CheckMovement(HcclDataType type) {
+  if (Fault f = CheckType(type)) return f;
+  const DataType t = static_cast<DataType>(type);
+  if (!MovementSupported(t)) return Fault(FaultKind::kNotSupported, absl::StrCat("data type ", std::string(Name(t))));
+  return Fault::None();
+}
+
+Fault CheckReduction(uint64_t count, const char* parameter, HcclDataType type, HcclReduceOp op) {
+  if (Fault f = CheckCount(count, parameter)) return f;
+  if (Fault f = CheckType(type)) return f;
+  const int64_t value = static_cast<int64_t>(op);
+  if (value < 0 || value > 3) return Fault(FaultKind::kBadEnum, {uint64_t(value)}, "op");
+  const DataType t = static_cast<DataType>(type);
+  const ReduceOp o = static_cast<ReduceOp>(op);
+  if (!ReductionSupported(t, o)) {
+    return Fault(FaultKind::kNotSupported, absl::StrCat("the reduction ", std::string(Name(o)), " of ", std::string(Name(t))));
+  }
+  return Fault::None();
+}
+
+Fault CheckRoot(const Communicator& comm, uint32_t root) {
+  return root >= comm.size() ? Fault(FaultKind::kBadValue, {root, 0, comm.size() - 1}, "root") : Fault::None();
+}
+
+// Looks the handles up and hands the operation over.
+Fault Submit(const OpRequest& request, HcclComm comm, aclrtStream stream) {
+  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+  if (!c.ok()) return c.fault();
+  Result<std::shared_ptr<Stream>> s = Stream::From(stream);
+  if (!s.ok()) return s.fault();
+  return (*c)->Submit(request, *s);
+}
+
+// For operations with a root, whose range depends on the communicator.
+Fault SubmitRooted(const OpRequest& request, HcclComm comm, aclrtStream stream) {
+  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+  if (!c.ok()) return c.fault();
+  if (Fault f = CheckRoot(**c, request.root)) return f;
+  return Submit(request, comm, stream);
+}
+
+OpRequest Request(Op op, CallId call, HcclDataType type, uint64_t count, const void* in, void* out) {
+  OpRequest r;
+  r.op = op;
+  r.call = call;
+  r.dtype = static_cast<DataType>(type);
+  r.count = count;
+  r.in = in;
+  r.out = out;
+  return r;
+}
+
+}  // namespace
+
+extern "C" {
+
+HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op,
+                         HcclComm comm, aclrtStream stream) {
+  return Guarded(CallId::HcclAllReduce, [&]() -> Fault {
+    if (count == 0) return Fault::None();
+    if (!comm) return Null("comm");
+    if (!sendBuf) return Null("sendBuf");
+    if (!recvBuf) return Null("recvBuf");
+    if (!stream) return Null("stream");
+    if (Fault f = CheckReduction(count, "count", dataType, op)) return f;
+    OpRequest r = Request(Op::kAllReduce, CallId::HcclAllReduce, dataType, count, sendBuf, recvBuf);
+    r.reduce_op = static_cast<ReduceOp>(op);
+    return Submit(r, comm, stream);
+  });
+}
+
+HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType, HcclReduceOp op,
+                             HcclComm comm, aclrtStream stream) {
+  return Guarded(CallId::HcclReduceScatter, [&]() -> Fault {
+    if (recvCount == 0) return Fault::None();
+    if (!stream) return Null("stream");
+    if (!comm) return Null("comm");
+    if (!sendBuf) return Null("sendBuf");
+    if (!recvBuf) return Null("recvBuf");
+    if (Fault f = CheckReduction(recvCount, "recvCount", dataType, op)) return f;
+    OpRequest r = Request(Op::kReduceScatter, CallId::HcclReduceScatter, dataType, recvCount, sendBuf, recvBuf);
+    r.reduce_op = static_cast<ReduceOp>(op);
+    return Submit(r, comm, stream);
+  });
+}
+
+HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclDataType dataType, HcclComm comm,
+                         aclrtStream stream) {
+  return Guarded(CallId::HcclAllGather, [&]() -> Fault {
+    if (sendCount == 0) return Fault::None();
+    if (!comm) return Null("comm");
+    if (!sendBuf) return Null("sendBuf");
+    if (!recvBuf) return Null("recvBuf");
+    if (!stream) return Null("stream");
+    if (Fault f = CheckCount(sendCount, "sendCount")) return f;
+    if (Fault f = CheckMovement(dataType)) return f;
+    return Submit(Request(Op::kAllGather, CallId::HcclAllGather, dataType, sendCount, sendBuf, recvBuf), comm, stream);
+  });
+}
+
+HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, HcclDataType sendType, const void* recvBuf,
+                        uint64_t recvCount, HcclDataType recvType, HcclComm comm, aclrtStream stream) {
+  return Guarded(CallId::HcclAlltoAll, [&]() -> Fault {
+    if (sendCount == 0 && recvCount == 0) return Fault::None();
+    if (!sendBuf) return Null("sendBuf");
+    if (!recvBuf) return Null("recvBuf");
+    if (sendCount != recvCount) return Fault(FaultKind::kBadValue, {recvCount, sendCount, sendCount}, "recvCount");
+    if (sendType != recvType) {
+      return Fault(FaultKind::kBadValue, {uint64_t(recvType), uint64_t(sendType), uint64_t(sendType)}, "recvType");
+    }
+    if (!stream) return Null("stream");
+    if (!comm) return Null("comm");
+    if (sendBuf == recvBuf) return Fault(FaultKind::kBadValue, {reinterpret_cast<uintptr_t>(recvBuf), 0, 0}, "recvBuf equals sendBuf and");
+    if (Fault f = CheckMovement(sendType)) return f;
+    return Submit(Request(Op::kAllToAll, CallId::HcclAlltoAll, sendType, sendCount, sendBuf, const_cast<void*>(recvBuf)),
+                  comm, stream);
+  });
+}
+
+HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint32_t root, HcclComm comm,
+                         aclrtStream stream) {
+  return Guarded(CallId::HcclBroadcast, [&]() -> Fault {
+    if (count == 0) return Fault::None();
+    if (!stream) return Null("stream");
+    if (!comm) return Null("comm");
+    if (!buf) return Null("buf");
+    if (Fault f = CheckCount(count, "count")) return f;
+    if (Fault f = CheckMovement(dataType)) return f;
+    OpRequest r = Request(Op::kBroadcast, CallId::HcclBroadcast, dataType, count, buf, buf);
+    r.root = root;
+    return SubmitRooted(r, comm, stream);
+  });
+}
+
+HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op,
+                      uint32_t root, HcclComm comm, aclrtStream stream) {
+  return Guarded(CallId::HcclReduce, [&]() -> Fault {
+    if (count == 0) return Fault::None();
+    if (!comm) return Null("comm");
+    if (!sendBuf) return Null("sendBuf");
+    if (!recvBuf) return Null("recvBuf");
+    if (!stream) return Null("stream");
+    if (Fault f = CheckReduction(count, "count", dataType, op)) return f;
+    OpRequest r = Request(Op::kReduce, CallId::HcclReduce, dataType, count, sendBuf, recvBuf);
+    r.reduce_op = static_cast<ReduceOp>(op);
+    r.root = root;
+    return SubmitRooted(r, comm, stream);
+  });
+}
+
+HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType, uint32_t root,
+                       HcclComm comm, aclrtStream stream) {
+  return Guarded(CallId::HcclScatter, [&]() -> Fault {
+    if (recvCount == 0) return Fault::None();
+    if (!comm) return Null("comm");
+    if (!recvBuf) return Null("recvBuf");
+    if (!stream) return Null("stream");
+    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+    if (!c.ok()) return c.fault();
+    if ((*c)->rank() == root && !sendBuf) return Null("sendBuf");
+    if (Fault f = CheckCount(recvCount, "recvCount")) return f;
+    if (Fault f = CheckMovement(dataType)) return f;
+    OpRequest r = Request(Op::kScatter, CallId::HcclScatter, dataType, recvCount, sendBuf, recvBuf);
+    r.root = root;
+    return SubmitRooted(r, comm, stream);
+  });
+}
+
+HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
+  return Guarded(CallId::HcclBarrier, [&]() -> Fault {
+    if (!comm) return Null("comm");
+    if (!stream) return Null("stream");
+    return Submit(Request(Op::kBarrier, CallId::HcclBarrier, HCCL_DATA_TYPE_FP32, 0, nullptr, nullptr), comm, stream);
+  });
+}
+
+}  // extern "C"
