@@ -1,0 +1,50 @@
+#include "launcher/info.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/settings.h"
+#include "launcher/environment.h"
+
+namespace hcclrun {
+namespace {
+
+std::string Bytes(uint64_t bytes) {
+  if (bytes == 0) return "what the machine has";
+  for (auto [shift, unit] : {std::pair{30, " GiB"}, std::pair{20, " MiB"}, std::pair{10, " KiB"}}) {
+    if (bytes % (uint64_t{1} << shift) == 0) return absl::StrCat(bytes >> shift, unit);
+  }
+  return absl::StrCat(bytes, " bytes");
+}
+
+std::string Seconds(int64_t milliseconds) {
+  return milliseconds < 0 ? "as HCCL's own variable says" : absl::StrCat(double(milliseconds) / 1000, " s");
+}
+
+void Line(const char* name, const std::string& value, const char* meaning) {
+  const char* set = getenv(name);
+  printf("%-24s %-28s %-12s %s\n", name, value.c_str(), set ? "environment" : "default", meaning);
+}
+
+}  // namespace
+
+int RunInfo() {
+  const Settings& s = Settings::Get();
+  printf("%-24s %-28s %-12s %s\n", "setting", "value", "from", "meaning");
+  Line("HCCLRUN_HBM_SIZE", Bytes(s.hbm_bytes), "address space per device (--hbm)");
+  Line("HCCLRUN_MEMORY", Bytes(s.memory_bytes), "bound on device memory of the job (--memory)");
+  bool counted = getenv("HCCLRUN_DEVICE_COUNT") != nullptr;
+  Line("HCCLRUN_DEVICE_COUNT", counted ? std::to_string(s.device_count) : "number of ranks", "devices a rank sees");
+  Line("HCCLRUN_CONNECT_TIMEOUT", Seconds(s.connect_timeout_ms), "wait for the other ranks at creation");
+  Line("HCCLRUN_EXEC_TIMEOUT", Seconds(s.exec_timeout_ms), "wait for the other ranks in an operation");
+  Line("HCCLRUN_CHECK", s.check_is_error ? "error" : "warn", "what disagreeing ranks get");
+  Line("HCCLRUN_DIRECT", s.direct ? "1" : "0", "1: all device memory may go zero copy");
+  Line("HCCLRUN_EXPLAIN", s.explain ? "1" : "0", "1: say which path each operation took and why");
+  std::string library = LibraryDirectory();
+  printf("libraries: %s\n", library.empty() ? "none beside this hcclrun" : library.c_str());
+  return 0;
+}
+
+}  // namespace hcclrun

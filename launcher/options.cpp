@@ -1,0 +1,150 @@
+#include "launcher/options.h"
+
+#include <getopt.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/settings.h"
+#include "shm/job_page.h"
+
+namespace hcclrun {
+namespace {
+
+enum LongOnly { kNoLabel = 256, kLogDir, kTimeout, kSharedRootInfo, kMemory, kHbm, kDeviceCount, kMpi, kVersion };
+
+const option kLongOptions[] = {
+    {"np", required_argument, nullptr, 'n'},
+    {"no-label", no_argument, nullptr, kNoLabel},
+    {"log-dir", required_argument, nullptr, kLogDir},
+    {"timeout", required_argument, nullptr, kTimeout},
+    {"shared-root-info", no_argument, nullptr, kSharedRootInfo},
+    {"memory", required_argument, nullptr, kMemory},
+    {"hbm", required_argument, nullptr, kHbm},
+    {"device-count", required_argument, nullptr, kDeviceCount},
+    {"env", required_argument, nullptr, 'x'},
+    {"mpi", required_argument, nullptr, kMpi},
+    {"verbose", no_argument, nullptr, 'v'},
+    {"version", no_argument, nullptr, kVersion},
+    {"help", no_argument, nullptr, 'h'},
+    {nullptr, 0, nullptr, 0},
+};
+
+std::string BadValue(const char* option, const char* given, const char* wanted) {
+  return absl::StrCat(option, " ", given, ": it must be ", wanted);
+}
+
+std::string Count(const char* option, const char* text, int* value) {
+  if (absl::SimpleAtoi(text, value) && *value >= 1 && *value <= static_cast<int>(kMaxJobRanks)) return "";
+  return BadValue(option, text, "a whole number from 1 to 1024");
+}
+
+std::string Size(const char* option, const char* text, std::string* value) {
+  uint64_t bytes;
+  if (!ParseBytes(text, &bytes)) return BadValue(option, text, "a size such as 8G or 512M");
+  *value = text;
+  return "";
+}
+
+std::string Timeout(const char* text, Options* options) {
+  double seconds;
+  if (!absl::SimpleAtod(text, &seconds) || !(seconds > 0) || seconds > 1e8) {
+    return BadValue("--timeout", text, "a number of seconds above 0, decimals allowed");
+  }
+  options->timeout_ms = std::max<int64_t>(1, std::llround(seconds * 1000));
+  options->timeout_text = text;
+  return "";
+}
+
+std::string Mpi(const std::string& text, MpiChoice* choice) {
+  if (text == "auto") return *choice = MpiChoice::kAuto, "";
+  if (text == "off") return *choice = MpiChoice::kOff, "";
+  if (text == "openmpi") return *choice = MpiChoice::kOpenMpi, "";
+  if (text == "mpich") return *choice = MpiChoice::kMpich, "";
+  return BadValue("--mpi", text.c_str(), "auto, off, openmpi or mpich");
+}
+
+std::string Variable(const std::string& text, std::vector<std::string>* variables) {
+  size_t equals = text.find('=');
+  if (equals == 0 || text.empty()) return BadValue("-x", text.c_str(), "NAME=VALUE");
+  // As with mpirun, a name alone asks to pass the variable on; all of them are.
+  if (equals != std::string::npos) variables->push_back(text);
+  return "";
+}
+
+std::string Unknown(char** argv) {
+  std::string given = optopt && optopt < 256 ? absl::StrCat("-", std::string(1, static_cast<char>(optopt)))
+                                             : std::string(argv[optind - 1]);
+  return absl::StrCat("unknown or ambiguous option ", given,
+                      "; options of the program stand behind its name, hcclrun --help lists those of hcclrun");
+}
+
+}  // namespace
+
+ParsedOptions ParseOptions(int argc, char** argv) {
+  ParsedOptions parsed;
+  Options& o = parsed.options;
+  optind = 0;  // glibc: start over, also for a second command line in one process
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, "+:n:x:vh", kLongOptions, nullptr)) != -1;) {
+    switch (c) {
+      case 'n':
+        // -np N, as mpirun's users write it
+        if (std::string(optarg) == "p" && optind < argc && std::string(argv[optind - 1]) == "-np") {
+          optarg = argv[optind++];
+        }
+        parsed.error = Count("-n", optarg, &o.ranks);
+        break;
+      case 'x': parsed.error = Variable(optarg, &o.variables); break;
+      case 'v': o.verbose = true; break;
+      case 'h': o.action = Options::Action::kHelp; return parsed;
+      case kVersion: o.action = Options::Action::kVersion; return parsed;
+      case kNoLabel: o.labels = false; break;
+      case kLogDir: o.log_directory = optarg; break;
+      case kTimeout: parsed.error = Timeout(optarg, &o); break;
+      case kSharedRootInfo: o.shared_root_info = true; break;
+      case kMemory: parsed.error = Size("--memory", optarg, &o.memory); break;
+      case kHbm: parsed.error = Size("--hbm", optarg, &o.hbm); break;
+      case kDeviceCount: parsed.error = Count("--device-count", optarg, &o.device_count); break;
+      case kMpi: parsed.error = Mpi(optarg, &o.mpi); break;
+      case ':': parsed.error = absl::StrCat(argv[optind - 1], " needs a value; see hcclrun --help"); break;
+      default: parsed.error = Unknown(argv); break;
+    }
+    if (!parsed.error.empty()) return parsed;
+  }
+  o.command.assign(argv + optind, argv + argc);
+  if (o.command.empty()) {
+    parsed.error = "no program given; usage: hcclrun -n N [options] program [arguments]";
+  } else if (o.ranks == 0) {
+    parsed.error = absl::StrCat("say how many ranks to start: hcclrun -n N ", o.command[0], " ...");
+  }
+  return parsed;
+}
+
+const char* HelpText() {
+  return "Usage: hcclrun -n N [options] program [arguments]\n"
+         "       hcclrun doctor | info        what this machine allows | settings in force\n"
+         "Runs N ranks of a HCCL program on this machine, without NPUs.\n"
+         "\n"
+         "  -n, --np N          number of ranks, 1 to 1024, on any number of processors\n"
+         "  --timeout S         end the job after S seconds, with exit code 124\n"
+         "  --no-label          no '[rank] ' before output lines (-n 1 never has it)\n"
+         "  --log-dir DIR       output to DIR/rank.R.out and .err instead of here\n"
+         "  -x, --env NAME=VAL  set a variable for the ranks; {rank} and {size} replaced\n"
+         "  --shared-root-info  HcclGetRootInfo returns the same on every rank\n"
+         "  --memory SIZE       bound device memory in use by the job, e.g. 8G\n"
+         "  --hbm SIZE          address space per device, default 64G\n"
+         "  --device-count K    devices a rank sees, default N\n"
+         "  --mpi WHICH         auto: MPI programs get their mpirun (default); off;\n"
+         "                      openmpi or mpich: for scripts that use MPI\n"
+         "  -v, --verbose       say what is started\n"
+         "  --version, -h, --help\n"
+         "{rank} and {size} in arguments are replaced. Ranks get RANK, WORLD_SIZE,\n"
+         "LOCAL_RANK, RANK_ID, RANK_SIZE, DEVICE_ID; rank 0 gets the standard input.\n"
+         "Exit code: of the first rank that failed, 128 + signal if it was killed;\n"
+         "124 timeout, 126/127 program not executable/found, 2 bad usage.\n";
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,40 @@
+#pragma once
+// The command line: hcclrun -n N [options] program [arguments].
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hcclrun {
+
+enum class MpiChoice { kAuto, kOff, kOpenMpi, kMpich };
+
+struct Options {
+  enum class Action { kRun, kHelp, kVersion };
+  Action action = Action::kRun;
+  int ranks = 0;
+  bool labels = true;
+  std::string log_directory;
+  int64_t timeout_ms = 0;    // 0 = none
+  std::string timeout_text;  // as given
+  bool shared_root_info = false;
+  std::string memory, hbm;      // as given and checked; empty = not given
+  int device_count = 0;         // 0 = not given
+  std::vector<std::string> variables;  // NAME=VALUE
+  MpiChoice mpi = MpiChoice::kAuto;
+  bool verbose = false;
+  std::vector<std::string> command;  // program and its arguments
+};
+
+struct ParsedOptions {
+  Options options;
+  std::string error;  // one sentence; empty when the line is good
+};
+
+// Options end at the first argument that is none: everything behind the program belongs to the program.
+ParsedOptions ParseOptions(int argc, char** argv);
+
+// Fits a terminal of 80 x 24.
+const char* HelpText();
+
+}  // namespace hcclrun

@@ -1,0 +1,381 @@
+#include "launcher/supervisor.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/clock.h"
+#include "base/job.h"
+#include "base/settings.h"
+#include "launcher/descendants.h"
+#include "launcher/program.h"
+#include "launcher/rank_process.h"
+#include "shm/budget.h"
+
+namespace hcclrun {
+namespace {
+
+constexpr int64_t kLeftoverGraceMs = 1'000;
+constexpr int64_t kSilentPipeMs = 1'000;
+
+bool MakeDirectories(const std::string& path) {
+  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    if (mkdir(path.substr(0, slash).c_str(), 0777) != 0 && errno != EEXIST) return false;
+    if (slash == std::string::npos) break;
+  }
+  struct stat st;
+  if (stat(path.c_str(), &st) != 0) return false;
+  errno = ENOTDIR;
+  return S_ISDIR(st.st_mode);
+}
+
+void EarlySentence(const std::string& sentence) { fprintf(stderr, "hcclrun: %s.\n", sentence.c_str()); }
+
+}  // namespace
+
+Supervisor::Supervisor(Options options)
+    : options_(std::move(options)), sinks_(&loop_), identity_(JobIdentity::Random()), server_(&loop_, this),
+      ranks_(options_.ranks) {
+  facts_.log_directory = options_.log_directory;
+  facts_.timeout_text = options_.timeout_text;
+}
+
+Supervisor::~Supervisor() {
+  // Streams refer to sinks and to the loop.
+  for (Rank& rank : ranks_) rank.out.reset(), rank.err.reset();
+  mpirun_output_.reset();
+  loop_.Forget(signals_.fd());
+}
+
+void Supervisor::Say(const std::string& line) {
+  if (options_.verbose) sinks_.err->WriteOwnLine(absl::StrCat("hcclrun: ", line));
+}
+
+int Supervisor::Prepare() {
+  int size = options_.ranks;
+  FoundProgram found = FindProgram(Substitute(options_.command[0], 0, size));
+  if (found.path.empty()) {
+    EarlySentence(found.sentence);
+    return found.exit_code;
+  }
+  program_ = found.path;
+  if (int code = DecideMpi()) return code;
+
+  rlimit files;
+  getrlimit(RLIMIT_NOFILE, &files);
+  rlim_t per_rank = options_.log_directory.empty() && size > 1 ? 3 : 1;
+  if (files.rlim_cur != RLIM_INFINITY && files.rlim_cur < 64 + per_rank * size) {
+    EarlySentence(absl::StrCat("the limit of ", files.rlim_cur, " open files is too low for ", size,
+                               " ranks; raise it to ", 64 + per_rank * size, " (ulimit -n)",
+                               per_rank == 3 ? ", or use --log-dir, which needs fewer" : ""));
+    return 1;
+  }
+  if (!options_.log_directory.empty() && !MakeDirectories(options_.log_directory)) {
+    EarlySentence(absl::StrCat("--log-dir ", options_.log_directory, " cannot be created: ", strerror(errno)));
+    return 1;
+  }
+  null_ = Fd(open("/dev/null", O_RDWR | O_CLOEXEC));
+  device_count_ = size;
+  if (options_.device_count) {
+    device_count_ = options_.device_count;
+  } else if (const char* text = getenv(kEnvDeviceCount)) {
+    int count;
+    if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= static_cast<int>(kMaxJobRanks)) device_count_ = count;
+  }
+  // A single rank on a terminal stays in the foreground group: it may read the terminal (a debugger, a prompt), and
+  // Ctrl-C reaches it directly.
+  own_groups_ = !(size == 1 && mpi_ == MpiFlavour::kNone && isatty(STDIN_FILENO));
+  return PreparePage();
+}
+
+int Supervisor::DecideMpi() {
+  if (options_.mpi == MpiChoice::kOff) return 0;
+  mpi_ = options_.mpi == MpiChoice::kOpenMpi  ? MpiFlavour::kOpenMpi
+         : options_.mpi == MpiChoice::kMpich ? MpiFlavour::kMpich
+                                             : MpiOfProgram(program_);
+  if (mpi_ == MpiFlavour::kNone) return 0;
+  mpirun_ = FindMpiRun(mpi_);
+  if (!mpirun_.path.empty()) return 0;
+  EarlySentence(MissingMpiRun(program_, mpi_));
+  return 1;
+}
+
+int Supervisor::PreparePage() {
+  auto refuse = [](const char* what, const Fault& fault) {
+    std::string why = fault.kind == FaultKind::kSystem && fault.n[0] ? strerror(static_cast<int>(fault.n[0]))
+                                                                     : "no memory is left";
+    EarlySentence(absl::StrCat(what, " cannot be set up: ", why, "; hcclrun doctor shows what this machine allows"));
+    return 1;
+  };
+  Result<MemoryObject> object = MemoryObject::Create(sizeof(JobPage));
+  if (!object.ok()) return refuse("the job's shared page", object.fault());
+  page_object_ = std::move(*object);
+  if (Fault f = page_object_.Commit(0, sizeof(JobPage))) return refuse("the job's shared page", f);
+  Result<boost::interprocess::mapped_region> region = page_object_.Map();
+  if (!region.ok()) return refuse("the job's shared page", region.fault());
+  page_region_ = std::move(*region);
+  page_ = static_cast<JobPage*>(page_region_.get_address());
+  page_->magic = kJobPageMagic;
+  page_->version = kJobPageVersion;
+  page_->ranks = static_cast<uint32_t>(options_.ranks);
+  uint64_t limit = 0;
+  if (options_.memory.empty() || !ParseBytes(options_.memory.c_str(), &limit)) limit = Settings::Get().memory_bytes;
+  page_->memory_limit_bytes = limit ? limit : MachineMemoryAvailable();
+  for (int r = 0; r < options_.ranks; r++) page_->activity[r].waiting_for.store(-1, std::memory_order_relaxed);
+  if (Fault f = server_.Start(identity_, page_, page_object_.fd())) return refuse("the lifeline socket", f);
+  return 0;
+}
+
+Environment Supervisor::CommonEnvironment() const {
+  Environment environment = CurrentEnvironment();
+  SetJobVariables(identity_, options_.ranks, device_count_, &environment);
+  if (!options_.memory.empty()) environment["HCCLRUN_MEMORY"] = options_.memory;
+  if (!options_.hbm.empty()) environment["HCCLRUN_HBM_SIZE"] = options_.hbm;
+  if (options_.shared_root_info) environment.insert_or_assign(kEnvSharedRootInfo, std::string("1"));
+  return environment;
+}
+
+std::string Supervisor::MakeStreams(int rank, StreamEnds* ends) {
+  auto own = [&](int target, int fd) {
+    ends->owned.emplace_back(fd);
+    ends->fds[target] = fd;
+    return fd >= 0;
+  };
+  if (rank > 0) {
+    ends->fds[0] = null_.get();
+  } else if (isatty(STDIN_FILENO) && own_groups_) {
+    int pipe[2];
+    if (pipe2(pipe, O_CLOEXEC) != 0) return absl::StrCat("no pipe for it: ", strerror(errno));
+    own(0, pipe[0]);
+    stdin_pump_ = std::make_unique<StdinPump>(&loop_, STDIN_FILENO, Fd(pipe[1]));
+  }
+  for (int target : {1, 2}) {
+    if (!options_.log_directory.empty()) {
+      std::string path = absl::StrCat(options_.log_directory, "/rank.", rank, target == 1 ? ".out" : ".err");
+      if (!own(target, open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666))) {
+        return absl::StrCat(path, " cannot be written: ", strerror(errno));
+      }
+    } else if (options_.ranks > 1) {
+      int pipe[2];
+      if (pipe2(pipe, O_CLOEXEC) != 0) return absl::StrCat("no pipe for it: ", strerror(errno));
+      own(target, pipe[1]);
+      std::string label = options_.labels ? absl::StrCat("[", rank, "] ") : "";
+      (target == 1 ? ranks_[rank].out : ranks_[rank].err) =
+          std::make_unique<RankStream>(&loop_, target == 1 ? sinks_.out : sinks_.err, Fd(pipe[0]), label);
+    }
+  }
+  return "";
+}
+
+void Supervisor::StartRank(int rank, Environment* environment) {
+  StreamEnds ends;
+  std::string trouble = MakeStreams(rank, &ends);
+  if (!trouble.empty()) return OnRankRefused(rank, trouble, 1);
+  SetRankVariables(rank, device_count_, environment);
+  SetUserVariables(options_.variables, rank, options_.ranks, environment);
+  ProcessSpec spec;
+  spec.arguments = Substitute(options_.command, rank, options_.ranks);
+  spec.environment = ToStrings(*environment);
+  spec.own_group = own_groups_;
+  spec.in = ends.fds[0], spec.out = ends.fds[1], spec.err = ends.fds[2];
+  FoundProgram found = FindProgram(spec.arguments[0]);
+  if (found.path.empty()) return OnRankRefused(rank, found.sentence, found.exit_code);
+  spec.program = found.path;
+  StartedProcess started = StartProcess(spec, signals_);
+  if (started.pid < 0) {
+    if (started.exec_failed) {
+      found = ExecRefused(spec.program, started.error);
+      return OnRankRefused(rank, found.sentence, found.exit_code);
+    }
+    return OnRankRefused(rank, absl::StrCat(strerror(started.error), started.error == EAGAIN ?
+                             "; the number of processes is limited (ulimit -u, or pids.max of the container)" : ""), 1);
+  }
+  ranks_[rank].phase = Rank::kRunning;
+  ranks_[rank].pid = started.pid;
+  rank_of_pid_[started.pid] = rank;
+  Say(absl::StrCat("rank ", rank, " is process ", started.pid));
+}
+
+void Supervisor::StartMpiRun(Environment* environment) {
+  SetMpiVariables(mpi_, environment);
+  std::vector<std::string> shim = {OwnPath(), "--mpi-rank-shim"};
+  for (const std::string& variable : options_.variables) {
+    shim.push_back("-x");
+    shim.push_back(variable);
+  }
+  shim.push_back("--");
+  shim.insert(shim.end(), options_.command.begin(), options_.command.end());
+  ProcessSpec spec;
+  spec.program = mpirun_.path;
+  spec.arguments = MpiRunCommand(mpirun_, mpi_, options_.ranks, shim);
+  spec.environment = ToStrings(*environment);
+  Say(absl::StrCat("starting ", absl::StrJoin(spec.arguments, " ")));
+  int pipe[2];
+  StartedProcess started;
+  if (pipe2(pipe, O_CLOEXEC) == 0) {
+    Fd write_end(pipe[1]);
+    // The ranks' output does not pass through mpirun, so what comes here is mpirun's own.
+    mpirun_output_ = std::make_unique<RankStream>(&loop_, sinks_.err, Fd(pipe[0]), "[mpirun] ");
+    spec.in = null_.get(), spec.out = write_end.get(), spec.err = write_end.get();
+    started = StartProcess(spec, signals_);
+  } else {
+    started.error = errno;
+  }
+  if (started.pid < 0) {
+    facts_.detail = absl::StrCat(mpirun_.path, " cannot be started: ", strerror(started.error));
+    return BeginEnding(VerdictFacts::Cause::kMpi, Stage::kTerminating);
+  }
+  mpirun_pid_ = started.pid;
+}
+
+void Supervisor::StartRanks() {
+  Environment environment = CommonEnvironment();
+  Say(absl::StrCat("job ", identity_.id, ": ", options_.ranks, options_.ranks == 1 ? " rank of " : " ranks of ", program_,
+                   "; libraries: ", LibraryDirectory().empty() ? "none beside hcclrun" : LibraryDirectory(),
+                   "; device memory bound: ", page_->memory_limit_bytes >> 20, " MiB"));
+  if (options_.timeout_ms) loop_.After(options_.timeout_ms, [this] { OnTimeout(); });
+  if (mpi_ != MpiFlavour::kNone) return StartMpiRun(&environment);
+  for (int r = 0; r < options_.ranks && !ending_ && !interrupted_; r++) {
+    Environment own = environment;
+    StartRank(r, &own);
+    Step(0);  // ranks that run already are served meanwhile
+  }
+}
+
+void Supervisor::Step(int max_wait_ms) {
+  loop_.RunOnce(max_wait_ms);
+  if (!reap_) return;
+  // A process closes its lifeline before it can be reaped: take that news first, it gives the order of deaths.
+  loop_.RunOnce(0);
+  Reap();
+}
+
+void Supervisor::OnSignals() {
+  signalfd_siginfo info;
+  while (read(signals_.fd(), &info, sizeof info) == sizeof info) {
+    int number = static_cast<int>(info.ssi_signo);
+    // What the terminal sends, it sends to everybody in the foreground group.
+    bool already_there = !own_groups_ && info.ssi_code == SI_KERNEL;
+    switch (number) {
+      case SIGCHLD:
+        reap_ = true;
+        break;
+      case SIGTSTP:
+        if (!already_there) SignalAll(SIGTSTP);
+        Suspend();
+        break;
+      case SIGCONT:
+      case SIGUSR1:
+      case SIGUSR2:
+        SignalAll(number);
+        break;
+      default:
+        if (!already_there || interrupted_) {
+          OnInterrupt(number);
+        } else {
+          terminal_signal_ = number;  // the rank decides: a debugger, say, lives on after Ctrl-C
+          Say(absl::StrCat(SignalName(number), " went to the rank as well"));
+        }
+    }
+  }
+}
+
+// The launcher stops with its job; its clocks stand still meanwhile.
+void Supervisor::Suspend() {
+  int64_t before = NowNs();
+  kill(getpid(), SIGSTOP);
+  loop_.DelayTimers(NowNs() - before);
+  SignalAll(SIGCONT);
+}
+
+void Supervisor::Reap() {
+  reap_ = false;
+  events_++;  // those reaped together cannot be ordered
+  int status;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    auto it = rank_of_pid_.find(pid);
+    if (it != rank_of_pid_.end()) {
+      int rank = it->second;
+      rank_of_pid_.erase(it);
+      OnRankEnded(rank, status);
+    } else if (pid == mpirun_pid_) {
+      OnMpiRunEnded(status);
+    }
+  }
+}
+
+bool Supervisor::Over() const {
+  if (mpirun_pid_ > 0) return false;
+  for (const Rank& rank : ranks_) {
+    if (rank.phase == Rank::kRunning) return false;
+  }
+  return true;
+}
+
+// All ranks have ended. Takes what is still in the pipes and ends what the ranks left behind.
+void Supervisor::Drain() {
+  std::vector<RankStream*> streams;
+  for (Rank& rank : ranks_) {
+    for (RankStream* stream : {rank.out.get(), rank.err.get()}) {
+      if (stream) streams.push_back(stream);
+    }
+  }
+  if (mpirun_output_) streams.push_back(mpirun_output_.get());
+  auto any_open = [&] {
+    for (RankStream* stream : streams) {
+      if (stream->open()) return true;
+    }
+    return false;
+  };
+  auto anybody = [&] {
+    std::vector<pid_t> living = LivingChildren();
+    return living.size() > (guard_ && guard_->pid() > 0 ? 1u : 0u);
+  };
+  Deadline leftovers = Deadline::After(ending_ || interrupted_ ? 0 : kLeftoverGraceMs);
+  while (!leftovers.passed() && (any_open() || anybody())) Step(20);
+  KillDescendants();
+  // Nobody of the job is left to write; a pipe that stays open and silent is held by a stranger.
+  Deadline silent = Deadline::After(kSilentPipeMs);
+  while (any_open() && !silent.passed() && !give_up_output_) {
+    Step(20);
+    bool moving = sinks_.out->waiting() + sinks_.err->waiting() > 0;
+    for (RankStream* stream : streams) moving |= stream->TakeActivity();
+    if (moving) silent = Deadline::After(kSilentPipeMs);
+  }
+  for (RankStream* stream : streams) stream->DrainAndClose();
+}
+
+int Supervisor::Run() {
+  if (int code = Prepare()) return code;
+  guard_ = std::make_unique<Guard>(identity_.id);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  oom_kills_at_start_ = OomKills();
+  loop_.Watch(signals_.fd(), EPOLLIN, [this](uint32_t) { OnSignals(); });
+  StartRanks();
+  while (!Over()) Step(-1);
+  stdin_pump_.reset();
+  Judge();
+  Drain();
+  if (facts_.exit_code != 0) sinks_.err->WriteOwnLine(Verdict(facts_));
+  for (Sink* sink : {sinks_.out, sinks_.err}) {
+    while (sink->waiting() > 0 && !give_up_output_) Step(-1);
+    if (sink->broken() && sink->broken_errno() != EPIPE) {
+      EarlySentence(absl::StrCat("output was lost, it could not be written: ", strerror(sink->broken_errno())));
+      if (facts_.exit_code == 0) facts_.exit_code = 1;
+    }
+  }
+  return facts_.exit_code;
+}
+
+}  // namespace hcclrun
