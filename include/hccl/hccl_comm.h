@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "../acl/acl_base.h"
+#include "../acl/acl_rt.h"
 #include "hccl_types.h"
 
 #ifdef __cplusplus
@@ -152,6 +152,23 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinDeregister(HcclCommSymWindow winHan
  */
 ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinGet(HcclComm comm, void *ptr, size_t size,
                                                  HcclCommSymWindow *winHandle, size_t *offset);
+
+/* ---- Zero copy, for framework plug-ins (semantics D.10) ----
+ *
+ * A framework declares an address range of its own reservation, maps physical memory into it and
+ * activates the mapped blocks; AllGather, ReduceScatter, AllReduce and Broadcast whose input and
+ * output lie in active blocks then move data without staging. The tables belong to the process.
+ * alignment, offset and flags are 0 and ignored. NULL arguments are HCCL_E_PTR; a communicator of
+ * one rank has nothing to do and answers HCCL_SUCCESS; everything else wrong is HCCL_E_PARA: size
+ * 0, an overlap, an address outside a set range, a range that still has active blocks.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommSetMemoryRange(HcclComm comm, void *baseVirPtr, size_t size,
+                                                      size_t alignment, uint64_t flags);
+ACL_FUNC_VISIBILITY HcclResult HcclCommUnsetMemoryRange(HcclComm comm, void *baseVirPtr);
+ACL_FUNC_VISIBILITY HcclResult HcclCommActivateCommMemory(HcclComm comm, void *virPtr, size_t size,
+                                                          size_t offset, aclrtDrvMemHandle handle,
+                                                          uint64_t flags);
+ACL_FUNC_VISIBILITY HcclResult HcclCommDeactivateCommMemory(HcclComm comm, void *virPtr);
 
 /* ---- Memory fit for windows ---- */
 

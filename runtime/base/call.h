@@ -15,7 +15,8 @@ namespace hcclrun {
   X(HcclCommInitClusterInfo) X(HcclCommInitClusterInfoConfig) X(HcclCommInitAll) X(HcclCreateSubCommConfig)      \
   X(HcclAllGatherV) X(HcclReduceScatterV) X(HcclAlltoAllV) X(HcclAlltoAllVC) X(HcclSend) X(HcclRecv)             \
   X(HcclBatchSendRecv) X(HcclCommConfigInit) X(HcclSetConfig) X(HcclGetConfig)                                  \
-  X(hcclrunShareRootInfo)                                                                                       \
+  X(HcclCommSetMemoryRange) X(HcclCommUnsetMemoryRange) X(HcclCommActivateCommMemory)                           \
+  X(HcclCommDeactivateCommMemory) X(hcclrunShareRootInfo)                                                                                       \
   X(aclInit) X(aclFinalize) X(aclrtSetDevice) X(aclrtResetDevice) X(aclrtResetDeviceForce) X(aclrtGetDevice)     \
   X(aclrtGetDeviceCount) X(aclrtSynchronizeDevice) X(aclrtCreateStream) X(aclrtDestroyStream)                   \
   X(aclrtSynchronizeStream) X(aclrtCreateEvent) X(aclrtDestroyEvent) X(aclrtRecordEvent)                        \

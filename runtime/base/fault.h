@@ -84,6 +84,7 @@ enum class FaultKind : uint16_t {
   kWindowNotVmm,         // n: address
   kWindowNotFound,       // n: address, bytes
   kStrideInvalid,        // n: stride bytes, HBM bytes
+  kZeroCopy,             // n: address; text: what is wrong with it
   kWindowOffsets,        // n: op number; detail: OpDetail
 
   kRuntimeCall,          // n: its result; text: the acl call that failed underneath

@@ -72,6 +72,7 @@ constexpr FaultRow kRows[] = {
     {K::kWindowNotVmm, 107000, 1, nullptr, true},
     {K::kWindowNotFound, 107000, 6, nullptr, false},
     {K::kStrideInvalid, 107000, 1, nullptr, true},
+    {K::kZeroCopy, 107000, 1, nullptr, true},
     {K::kWindowOffsets, 507018, 1, "EI0005", true},
 
     {K::kRuntimeCall, 500000, 15, nullptr, true},

@@ -148,6 +148,7 @@ std::string SentenceOf(const Fault& f) {
     case K::kStrideInvalid:
       return absl::StrCat("hcclSymWinMaxMemSizePerRank is ", Bytes(n[0]), "; it must be at least 1 GiB and at most the ",
                           Bytes(n[1]), " of a device (HCCLRUN_HBM_SIZE)");
+    case K::kZeroCopy: return absl::StrCat("the address ", Address(n[0]), " ", t);
     case K::kWindowOffsets: return WindowOffsetsSentence(f);
     case K::kRuntimeCall: return absl::StrCat(t, " failed with ", n[0]);
     case K::kInternal: return absl::StrCat("internal: ", t);

@@ -47,15 +47,14 @@ HWY_INLINE void Run(const ReduceArgs& args) {
   using Bits = typename Format::Bits;
   using Wide = VectorExtremum<hn::ScalableTag<Bits>, Format, op>;
   using Narrow = VectorExtremum<hn::CappedTag<Bits, 16 / sizeof(Bits)>, Format, op>;
-  ReduceAll<Wide, Wide, Narrow, ScalarExtremum<Format, op>>(args);
+  ReduceVectors<Wide, Wide, Narrow>(args);
 }
 
 #else
 
 template <class Format, ReduceOp op>
 HWY_INLINE void Run(const ReduceArgs& args) {
-  using A = ScalarExtremum<Format, op>;
-  ReduceAll<A, A, A, A>(args);
+  ReduceElements<ScalarExtremum<Format, op>>(args);
 }
 
 #endif  // HCCLRUN_VECTORS

@@ -243,35 +243,31 @@ struct QuickFp16Sum : QuickResults<D> {
 template <ReduceOp op>
 HWY_INLINE void RunFp32(const ReduceArgs& args) {
   using Wide = VectorFp32<hn::ScalableTag<float>, op>;
-  ReduceAll<Wide, Wide, VectorFp32<hn::CappedTag<float, 4>, op>, ScalarFp32<op>>(args);
+  ReduceVectors<Wide, Wide, VectorFp32<hn::CappedTag<float, 4>, op>>(args);
 }
 template <ReduceOp op>
 HWY_INLINE void RunFp16(const ReduceArgs& args) {
   using D = hn::ScalableTag<int16_t>;
   using Wide = VectorFp16<D, op>;
   using Block = std::conditional_t<op == ReduceOp::kSum, QuickFp16Sum<D>, Wide>;
-  ReduceAll<Block, Wide, VectorFp16<hn::CappedTag<int16_t, 8>, op>, ScalarFp16<op>>(args);
+  ReduceVectors<Block, Wide, VectorFp16<hn::CappedTag<int16_t, 8>, op>>(args);
 }
 HWY_INLINE void RunBf16Sum(const ReduceArgs& args) {
   using D = hn::ScalableTag<int16_t>;
-  ReduceAll<QuickBf16Sum<D>, VectorBf16Sum<D>, VectorBf16Sum<hn::CappedTag<int16_t, 8>>, ScalarBf16Sum>(args);
+  ReduceVectors<QuickBf16Sum<D>, VectorBf16Sum<D>, VectorBf16Sum<hn::CappedTag<int16_t, 8>>>(args);
 }
 
 #else
 
-template <class A>
-HWY_INLINE void RunScalar(const ReduceArgs& args) {
-  ReduceAll<A, A, A, A>(args);
-}
 template <ReduceOp op>
 HWY_INLINE void RunFp32(const ReduceArgs& args) {
-  RunScalar<ScalarFp32<op>>(args);
+  ReduceElements<ScalarFp32<op>>(args);
 }
 template <ReduceOp op>
 HWY_INLINE void RunFp16(const ReduceArgs& args) {
-  RunScalar<ScalarFp16<op>>(args);
+  ReduceElements<ScalarFp16<op>>(args);
 }
-HWY_INLINE void RunBf16Sum(const ReduceArgs& args) { RunScalar<ScalarBf16Sum>(args); }
+HWY_INLINE void RunBf16Sum(const ReduceArgs& args) { ReduceElements<ScalarBf16Sum>(args); }
 
 #endif  // HCCLRUN_VECTORS
 

@@ -60,15 +60,14 @@ template <class T, ReduceOp op>
 HWY_INLINE void Run(const ReduceArgs& args) {
   using Wide = VectorInteger<hn::ScalableTag<T>, op>;
   using Narrow = VectorInteger<hn::CappedTag<T, 16 / sizeof(T)>, op>;
-  ReduceAll<Wide, Wide, Narrow, ScalarInteger<T, op>>(args);
+  ReduceVectors<Wide, Wide, Narrow>(args);
 }
 
 #else
 
 template <class T, ReduceOp op>
 HWY_INLINE void Run(const ReduceArgs& args) {
-  using A = ScalarInteger<T, op>;
-  ReduceAll<A, A, A, A>(args);
+  ReduceElements<ScalarInteger<T, op>>(args);
 }
 
 #endif  // HCCLRUN_VECTORS

@@ -1,6 +1,6 @@
 // The loop of every reduction, compiled once per instruction set (so without #pragma once: Highway's toggle decides).
 //
-// Blocks of four accumulators of the widest vectors, then single ones, then 16-byte ones, then elements. A block takes
+// Blocks of four accumulators of the widest vectors, then single ones, then 16-byte ones, then a padded one. A block takes
 // whole cache lines from each source and gives whole lines to each destination before it goes on to the next place:
 // ranks' buffers often lie at equal distances, where more than a few lines at a time would evict each other, and
 // streaming stores must fill a line without pause.
@@ -16,6 +16,8 @@
 #endif
 
 #include <hwy/highway.h>
+
+#include <cstring>
 
 #include "collective/kernels_args.h"
 
@@ -107,19 +109,61 @@ HWY_INLINE uint64_t ReduceEach(const ReduceArgs& args, uint64_t at, uint64_t end
   return at;
 }
 
-// Block: accumulators for blocks of four, Wide: of the widest vectors, Narrow: of at most 16 bytes, Scalar: of one
-// element.
-template <class Block, class Wide, class Narrow, class Scalar>
-HWY_NOINLINE void ReduceAll(const ReduceArgs& args) {
+// The `n` < 16 bytes from `from` to `to`.
+HWY_INLINE void CopyPart(char* to, const char* from, uint64_t n) {
+  if (n & 8) {
+    std::memcpy(to, from, 8);
+    to += 8;
+    from += 8;
+  }
+  if (n & 4) {
+    std::memcpy(to, from, 4);
+    to += 4;
+    from += 4;
+  }
+  if (n & 2) {
+    std::memcpy(to, from, 2);
+    to += 2;
+    from += 2;
+  }
+  if (n & 1) *to = *from;
+}
+
+// [at, end), which is less than a narrow vector: as one that is filled up with zeros.
+template <class A>
+HWY_INLINE void ReducePart(const ReduceArgs& args, uint64_t at, uint64_t end) {
+  if (at == end) return;
+  alignas(16) char buffer[16] = {};
+  CopyPart(buffer, Source(args, 0, at), end - at);
+  auto value = A::Load(buffer);
+  for (size_t s = 1; s < args.nsrc; ++s) {
+    CopyPart(buffer, Source(args, s, at), end - at);
+    value = A::Step(value, buffer);
+  }
+  A::Store(A::Finish(value), buffer);
+  for (size_t d = 0; d < args.ndst; ++d) CopyPart(Destination(args, d, at), buffer, end - at);
+}
+
+// Block: accumulators for blocks of four, Wide: of the widest vectors, Narrow: of 16 bytes.
+template <class Block, class Wide, class Narrow>
+HWY_NOINLINE void ReduceVectors(const ReduceArgs& args) {
+  static_assert(Narrow::kBytes == 16);
   uint64_t at = 0;
   if (args.stream) {
     at = ReduceEach<Narrow>(args, at, args.head);
-    at = ReduceEach<Scalar>(args, at, args.head);
+    ReducePart<Narrow>(args, at, args.head);
+    at = args.head;
   }
   for (; args.bytes - at >= 4 * Block::kBytes; at += 4 * Block::kBytes) ReduceFour<Block>(args, at);
   at = ReduceEach<Wide>(args, at, args.bytes);
   if constexpr (Narrow::kBytes < Wide::kBytes) at = ReduceEach<Narrow>(args, at, args.bytes);
-  ReduceEach<Scalar>(args, at, args.bytes);
+  ReducePart<Narrow>(args, at, args.bytes);
+}
+
+// Where there are no vectors.
+template <class A>
+HWY_NOINLINE void ReduceElements(const ReduceArgs& args) {
+  ReduceEach<A>(args, 0, args.bytes);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,6 +1,5 @@
 #pragma once
-// One element at a time, in plain C++: what is left over behind the last whole vector, and everything where there are
-// no vectors. Bit for bit what the vector code computes.
+// One element at a time, in plain C++, where there are no vectors. Bit for bit what the vector code computes.
 //
 // An accumulator type A offers
 //   kBytes          bytes of memory that one accumulator covers

@@ -1,7 +1,5 @@
 #include "collective/plan.h"
 
-#include "collective/plan_parts.h"
-
 namespace hcclrun {
 namespace {
 
@@ -27,24 +25,37 @@ bool ValidShape(const OpShape& shape) {
   return UsesWindowPlan(shape) || shape.chunk_bytes >= MinChunkBytes(shape.ranks);
 }
 
-uint64_t PhaseCount(const OpShape& shape) {
-  if (MovesNothing(shape)) return 0;
-  return UsesWindowPlan(shape) ? 1 : plan::BufferedPhaseCount(shape);
+Plan::Plan(const OpShape& shape)
+    : shape_(shape), block_(shape.count * shape.elem), window_(UsesWindowPlan(shape)) {
+  if (MovesNothing(shape)) return;
+  window_ ? PrepareWindow() : PrepareBuffered();
 }
 
-uint64_t PiecesPerRank(const OpShape& shape, uint64_t phase) {
-  return UsesWindowPlan(shape) ? plan::WindowPiecesPerRank(shape) : plan::BufferedPiecesPerRank(shape, phase);
+uint64_t Plan::PiecesPerRank(uint64_t phase) const {
+  if (window_) return transfers_ * cuts_;
+  uint64_t pieces = 0;
+  for (uint32_t i = 0; i < steps_; ++i) {
+    const plan::Step& step = step_[i];
+    if (phase - step.lag < rounds_.count) pieces += step.transfers * step.cuts;  // wraps to a large number before lag
+  }
+  return pieces;
 }
 
-Piece PieceAt(const OpShape& shape, uint64_t phase, uint64_t index) {
-  return UsesWindowPlan(shape) ? plan::WindowPiece(shape, index) : plan::BufferedPiece(shape, phase, index);
+Piece Plan::At(uint64_t phase, uint64_t index) const {
+  return window_ ? WindowPiece(index) : BufferedPiece(phase, index);
 }
+
+uint64_t PhaseCount(const OpShape& shape) { return Plan(shape).phases(); }
+
+uint64_t PiecesPerRank(const OpShape& shape, uint64_t phase) { return Plan(shape).PiecesPerRank(phase); }
+
+Piece PieceAt(const OpShape& shape, uint64_t phase, uint64_t index) { return Plan(shape).At(phase, index); }
 
 Aliasing ClassifyAliasing(const OpShape& shape, uint32_t rank, uint64_t in, uint64_t out) {
   const ExtentBytes extents = Extents(shape.op, shape.count, shape.elem, shape.ranks, rank, shape.root);
   if (!Overlap(in, extents.in_bytes, out, extents.out_bytes)) return Aliasing::kDisjoint;
   if (shape.ranks == 1) return in == out ? Aliasing::kSame : Aliasing::kOverlap;
-  const uint64_t block = plan::BlockBytes(shape);
+  const uint64_t block = shape.count * shape.elem;
   uint64_t distance;  // from the larger buffer's start to the smaller buffer
   switch (shape.op) {
     case Op::kAllGather:

@@ -1,8 +1,8 @@
 #pragma once
 // Plans: which bytes are copied or reduced, by whom, from where to where.
 //
-// A plan is a pure function of the operation's shape. Nothing is materialised and nothing is exchanged: every process
-// computes the same pieces from the same shape, in constant time and without allocating.
+// A plan is a pure function of the operation's shape. No list of pieces is materialised and nothing is exchanged: every
+// process computes the same pieces from the same shape, each in constant time and without allocating.
 //
 // A plan is a sequence of phases with a barrier between them; a phase is a set of pieces. The pieces of one phase are
 // independent: none reads what another writes, so they may run in any order, at once, in any process. Over all phases
@@ -53,21 +53,74 @@ struct Piece {
 // Smallest stage buffer with which the buffered path works for `ranks` ranks.
 constexpr uint64_t MinChunkBytes(uint32_t ranks) { return uint64_t{ranks} * 64; }
 
-// Whether the functions below are defined for the shape: an operation with a plan (no V variant, no point to point),
+// Whether there is a plan for the shape: an operation with a plan (no V variant, no point to point),
 // ranks and split at least 1, root a rank, elem 1, 2, 4, 8 or 16, byte counts that fit into 63 bits and, on the
 // buffered path, chunk_bytes >= MinChunkBytes(ranks).
 bool ValidShape(const OpShape& shape);
 
-// All three need a valid shape. An operation that moves nothing (Barrier, count 0) has no phases.
+namespace plan {
+
+// How the buffered path cuts blocks into rounds.
+struct Rounds {
+  uint64_t half;    // bytes from the first to the second half of a stage buffer
+  uint64_t slice;   // bytes of a block that one round moves, and from one block's slice to the next in a stage buffer;
+                    // the last round moves what is left
+  uint64_t count;
+  bool packed;      // blocks are staged as they lie in the input, in one transfer
+};
+
+enum class StepKind : uint8_t { kStageIn, kOwnCopy, kReduceShare, kDeliver };
+
+// What each rank does with each round, `lag` phases after the round began.
+struct Step {
+  StepKind kind;
+  uint64_t lag;
+  uint64_t transfers;  // per rank
+  uint64_t cuts;       // pieces per transfer
+};
+
+struct Task;
+
+}  // namespace plan
+
+// The pieces of a shape, which must be valid. Construction costs a few divisions, a piece a few more.
+class Plan {
+ public:
+  explicit Plan(const OpShape& shape);
+
+  // An operation that moves nothing (Barrier, count 0) has no phases.
+  uint64_t phases() const { return phases_; }
+
+  // Pieces which each rank owns in a phase, the same for every rank. Ownership says who would do the piece if every
+  // rank did its own share; on the window path any process may do any piece. On the buffered path a piece that touches
+  // kIn or kOut touches only its owner's, since other ranks may have no mapping of the owner's memory; what belongs to
+  // other ranks is reached in their stage buffers alone.
+  uint64_t PiecesPerRank(uint64_t phase) const;
+
+  // Piece `index` of [0, ranks * PiecesPerRank(phase)); its owner is rank index / PiecesPerRank(phase).
+  Piece At(uint64_t phase, uint64_t index) const;
+
+ private:
+  void PrepareWindow();
+  void PrepareBuffered();
+  Piece WindowPiece(uint64_t index) const;
+  Piece BufferedPiece(uint64_t phase, uint64_t index) const;
+  Piece StageIn(const plan::Task& task) const;
+  Piece Deliver(const plan::Task& task) const;
+
+  OpShape shape_;
+  uint64_t block_ = 0;  // bytes
+  uint64_t phases_ = 0;
+  bool window_ = true;
+  uint64_t transfers_ = 1, cuts_ = 1;  // window path: per rank, and pieces per transfer
+  plan::Rounds rounds_{};              // buffered path
+  uint32_t steps_ = 0;
+  plan::Step step_[3]{};
+};
+
+// The same from the shape alone.
 uint64_t PhaseCount(const OpShape& shape);
-
-// Pieces which each rank owns in a phase, the same for every rank. Ownership says who would do the piece if every rank
-// did its own share; on the window path any process may do any piece. On the buffered path a piece that touches kIn or
-// kOut touches only its owner's, since other ranks may have no mapping of the owner's memory; what belongs to other
-// ranks is reached in their stage buffers alone.
 uint64_t PiecesPerRank(const OpShape& shape, uint64_t phase);
-
-// Piece `index` of [0, ranks * PiecesPerRank(shape, phase)); its owner is rank index / PiecesPerRank(shape, phase).
 Piece PieceAt(const OpShape& shape, uint64_t phase, uint64_t index);
 
 // How a rank's input and output lie to each other.

@@ -1,5 +1,5 @@
 #pragma once
-// Arithmetic shared by the plans: cutting bytes into shares, and the two families of plans. Internal to the layer.
+// Arithmetic shared by the two families of plans: cutting bytes into shares. Internal to the layer.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,22 +27,12 @@ constexpr uint64_t ShareBegin(uint64_t bytes, uint64_t shares, uint64_t index) {
 
 // Shares [index, index + n) as one range.
 constexpr Range Share(uint64_t bytes, uint64_t shares, uint64_t index, uint64_t n = 1) {
+  if (shares == 1) return {0, bytes};  // most often, and without a division
   const uint64_t begin = ShareBegin(bytes, shares, index);
   return {begin, ShareBegin(bytes, shares, index + n) - begin};
 }
 
-// Into how many pieces each of `transfers` transfers of a rank is cut so that there are at least shape.split.
-constexpr uint64_t CutsPer(const OpShape& shape, uint64_t transfers) {
-  return (shape.split + transfers - 1) / transfers;
-}
-
-constexpr uint64_t BlockBytes(const OpShape& shape) { return shape.count * shape.elem; }
-
-uint64_t WindowPiecesPerRank(const OpShape& shape);
-Piece WindowPiece(const OpShape& shape, uint64_t index);
-
-uint64_t BufferedPhaseCount(const OpShape& shape);
-uint64_t BufferedPiecesPerRank(const OpShape& shape, uint64_t phase);
-Piece BufferedPiece(const OpShape& shape, uint64_t phase, uint64_t index);
+// Into how many pieces each of `transfers` transfers of a rank is cut so that there are at least `split`.
+constexpr uint64_t CutsPer(uint64_t split, uint64_t transfers) { return (split + transfers - 1) / transfers; }
 
 }  // namespace hcclrun::plan

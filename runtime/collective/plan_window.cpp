@@ -3,23 +3,23 @@
 
 #include "collective/plan_parts.h"
 
-namespace hcclrun::plan {
-namespace {
+namespace hcclrun {
 
-// Transfers per owner before they are cut: AlltoAll has one per peer, all others have one.
-uint64_t Transfers(const OpShape& shape) { return shape.op == Op::kAllToAll ? shape.ranks : 1; }
+using plan::Range;
+using plan::Share;
 
-}  // namespace
-
-uint64_t WindowPiecesPerRank(const OpShape& shape) {
-  return Transfers(shape) * CutsPer(shape, Transfers(shape));
+void Plan::PrepareWindow() {
+  // AlltoAll has one transfer per owner and peer, all others have one per owner.
+  transfers_ = shape_.op == Op::kAllToAll ? shape_.ranks : 1;
+  cuts_ = plan::CutsPer(shape_.split, transfers_);
+  phases_ = 1;
 }
 
-Piece WindowPiece(const OpShape& shape, uint64_t index) {
-  const uint32_t ranks = shape.ranks;
-  const uint64_t block = BlockBytes(shape);
-  const uint64_t cuts = CutsPer(shape, Transfers(shape));
-  const uint64_t per_rank = Transfers(shape) * cuts;
+Piece Plan::WindowPiece(uint64_t index) const {
+  const uint32_t ranks = shape_.ranks;
+  const uint64_t block = block_;
+  const uint64_t cuts = cuts_;
+  const uint64_t per_rank = transfers_ * cuts;
   const auto owner = static_cast<uint32_t>(index / per_rank);
   const uint64_t local = index % per_rank;
 
@@ -30,7 +30,7 @@ Piece WindowPiece(const OpShape& shape, uint64_t index) {
     piece.bytes = part.bytes;
     return piece;
   }
-  switch (shape.op) {
+  switch (shape_.op) {
     case Op::kAllGather: {  // the owner's block to everybody
       const Range part = Share(block, cuts, local);
       piece.src_rank = owner;
@@ -55,14 +55,14 @@ Piece WindowPiece(const OpShape& shape, uint64_t index) {
       const Range part = Share(block, ranks * cuts, index);
       piece.kind = Piece::kReduce;
       piece.src_rank = kAllRanks;
-      piece.dst_rank = shape.op == Op::kAllReduce ? kAllRanks : shape.root;
+      piece.dst_rank = shape_.op == Op::kAllReduce ? kAllRanks : shape_.root;
       piece.src_offset = piece.dst_offset = part.begin;
       piece.bytes = part.bytes;
       break;
     }
     case Op::kBroadcast: {  // the owner's share of the root's input
       const Range part = Share(block, ranks * cuts, index);
-      piece.src_rank = shape.root;
+      piece.src_rank = shape_.root;
       piece.dst_rank = kAllRanks;
       piece.src_offset = piece.dst_offset = part.begin;
       piece.bytes = part.bytes;
@@ -71,8 +71,9 @@ Piece WindowPiece(const OpShape& shape, uint64_t index) {
     case Op::kAllToAll: {
       // The owner collects its block from every peer, beginning with itself: owners that run side by side then read
       // from different ranks.
-      const Range part = Share(block, cuts, local % cuts);
-      const auto peer = static_cast<uint32_t>((owner + local / cuts) % ranks);
+      const uint64_t distance = cuts == 1 ? local : local / cuts;
+      const Range part = Share(block, cuts, local - distance * cuts);
+      const auto peer = static_cast<uint32_t>(owner + distance < ranks ? owner + distance : owner + distance - ranks);
       piece.src_rank = peer;
       piece.src_offset = owner * block + part.begin;
       piece.dst_rank = owner;
@@ -82,7 +83,7 @@ Piece WindowPiece(const OpShape& shape, uint64_t index) {
     }
     case Op::kScatter: {  // the owner's block of the root's input
       const Range part = Share(block, cuts, local);
-      piece.src_rank = shape.root;
+      piece.src_rank = shape_.root;
       piece.src_offset = owner * block + part.begin;
       piece.dst_rank = owner;
       piece.dst_offset = part.begin;
@@ -95,4 +96,4 @@ Piece WindowPiece(const OpShape& shape, uint64_t index) {
   return piece;
 }
 
-}  // namespace hcclrun::plan
+}  // namespace hcclrun

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "collective/plan.h"
+#include "comm/zero_copy.h"
 
 namespace hcclrun {
 
@@ -13,12 +14,16 @@ PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer
     choice.reason = why;
     return choice;
   };
-  const bool direct = Settings::Get().direct;
+  // Zero-copy memory is eligible like a window, and Broadcast with it; windows win where both hold (A.10).
+  const bool active = request.op != Op::kAllToAll && request.op != Op::kBarrier &&
+                      ZeroCopyRanges::Get().IsActive(in.address, in.bytes) &&
+                      ZeroCopyRanges::Get().IsActive(out.address, out.bytes);
+  const bool direct = Settings::Get().direct || active;
   const bool four = request.op == Op::kAllGather || request.op == Op::kAllReduce || request.op == Op::kReduceScatter ||
                     request.op == Op::kAllToAll;
-  if (!four && !direct) return no("item 1: the operation never uses windows");
+  if (!four && !(active && request.op == Op::kBroadcast) && !Settings::Get().direct) return no("item 1: the operation never uses windows");
   if (comm.config().expansion != Expansion::kAiCpu) return no("item 2: AI CPU expansion is off");
-  if (comm.size() == 1 && !direct) return no("item 2: a communicator of one rank has no window path");
+  if (comm.size() == 1) return no("item 2: a communicator of one rank has no window path");
   if (IsReduction(request.op) && !WindowReduction(request.dtype, request.reduce_op)) {
     return no("item 2: the reduction is not one of the SDMA engine (int8, int16, int32, fp16, fp32, bf16 with sum, max, min)");
   }

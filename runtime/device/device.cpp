@@ -16,6 +16,9 @@
 namespace hcclrun {
 namespace {
 
+// How long aclFinalize waits for unfinished tasks (semantics G.4: up to 2 s).
+constexpr int64_t kFinaliseMs = 2000;
+
 // Physical numbers of the devices that may be set (semantics E): an ascending list, cut at its first bad entry.
 std::vector<int32_t> ReadVisible() {
   const int32_t count = static_cast<int32_t>(Settings::Get().device_count);
@@ -133,6 +136,7 @@ Fault Device::ResetForce(int32_t id) {
 }
 
 void Device::ResetAll() {
+  Deadline deadline = Deadline::After(kFinaliseMs);
   for (uint32_t id = 0; id < Count(); id++) {
     Device* device = Existing(static_cast<int32_t>(id));
     if (!device) continue;
@@ -141,6 +145,7 @@ void Device::ResetAll() {
       device->references_ = 0;
       device->finalised_ = true;
     }
+    device->Synchronize(deadline.Remaining(INT64_MAX) / 1'000'000);
     device->Release(/*wait=*/false);
   }
 }
@@ -154,8 +159,7 @@ std::vector<std::shared_ptr<Context>> Device::TakeContexts() {
   return contexts;
 }
 
-// Waiting happens without the lock, so that other threads may set the device anew meanwhile: they get new contexts
-// and can lose only memory that they took before the release was over, which the caller's race is.
+// Waits without the lock: other threads may set the device anew meanwhile and get new contexts.
 void Device::Release(bool wait) {
   for (auto& context : TakeContexts()) context->Close(wait);
   ReleaseVirtualMemoryOf(this);

@@ -11,6 +11,9 @@
 // memory up first sets `state` to closed and then looks at `importers`. All four are seq_cst (store, then load, on
 // both sides), so at least one of the two sees the other: either the import fails, or the memory stays.
 //
+// A record's pages serve later records but nothing else, so an importer that comes too late enters its pid in a record
+// at worst; looking at `state`, `key` and `nonce` again after it entered, it notices.
+//
 // Death. An importer that dies leaves its pid behind; the owner does not count pids that have ended. When the owner
 // dies, the object lives on through the descriptors and mappings of importers, and nobody reuses its ranges.
 
@@ -44,11 +47,12 @@ inline constexpr int kSlotKeyShift = 64 - kExportKeyBits;
 inline constexpr uint32_t kExportOpen = 1;
 inline constexpr uint32_t kExportClosed = 2;
 
-// Lies in a page range of its own in the heap.
+// Lies in a page range of its own in the heap. The constants are written before the slot is published and, when the
+// record is used again, after `state` was closed.
 struct ExportRecord {
   uint64_t magic;   // kHeapMagic
-  uint64_t nonce;   // random; part of the fabric handle
-  uint64_t key;
+  std::atomic<uint64_t> nonce;  // random; part of the fabric handle
+  std::atomic<uint64_t> key;
   uint64_t offset;  // of the memory in the heap
   uint64_t size;
   uint32_t memory_attribute;  // aclrtMemAttr

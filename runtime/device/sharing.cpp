@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <new>
 #include <mutex>
 #include <vector>
 
@@ -46,6 +48,7 @@ struct Export {
 struct Exports {
   std::mutex mutex;
   std::map<uint64_t, Export> by_key;
+  std::multimap<Device*, uint64_t> spare_records;  // offsets in the device's heap
 };
 
 Exports& Own() {
@@ -71,7 +74,7 @@ bool HasLiveImporter(const ExportRecord& record) {
 
 void Erase(Exports& exports, std::map<uint64_t, Export>::iterator it) {
   HeaderOf(it->second.device)->slots[it->first % kExportSlots].store(0, std::memory_order_release);
-  it->second.device->heap().Free(it->second.record_offset);
+  exports.spare_records.emplace(it->second.device, it->second.record_offset);
   exports.by_key.erase(it);
 }
 
@@ -95,13 +98,25 @@ Result<MemoryObject> OpenHeap(int32_t pid, int fd) {
   return object;
 }
 
-struct Found {
-  uint64_t record_offset;
-};
+// The offset of a record's place in the heap, one that was used before if there is any.
+Result<uint64_t> TakeRecordPlace(Exports& exports, Device* device) {
+  auto spare = exports.spare_records.find(device);
+  if (spare != exports.spare_records.end()) {
+    uint64_t offset = spare->second;
+    exports.spare_records.erase(spare);
+    return offset;
+  }
+  Result<uint64_t> offset = device->heap().Allocate(kExportRecordBytes, kDevicePage);
+  if (offset.ok()) {
+    void* place = device->heap().base() + *offset;
+    memset(place, 0, kExportRecordBytes);
+    new (place) ExportRecord;
+  }
+  return offset;
+}
 
 // Reads the header and the slot by pread: a hole of the object must not get pages because a stranger looked at it.
 Result<uint64_t> FindRecord(const MemoryObject& object, const FabricHandle& handle) {
-  HeapHeader* layout = nullptr;
   struct {
     uint64_t magic;
     uint32_t version;
@@ -117,7 +132,7 @@ Result<uint64_t> FindRecord(const MemoryObject& object, const FabricHandle& hand
     return Refuse("it is from a process that has ended");
   }
   uint64_t key = KeyOf(handle.shareable), word;
-  uint64_t at = offsetof(HeapHeader, slots) + key % kExportSlots * sizeof(layout->slots[0]);
+  uint64_t at = offsetof(HeapHeader, slots) + key % kExportSlots * sizeof(std::atomic<uint64_t>);
   if (pread(object.fd(), &word, sizeof word, static_cast<off_t>(at)) != sizeof word || word == 0 ||
       word >> kSlotKeyShift != key) {
     return Refuse("its exporter has released the memory");
@@ -165,7 +180,8 @@ Import::~Import() {
   if (InForkedChild()) return;
   char* page = static_cast<char*>(record_page_.get_address());
   ExportRecord* record = reinterpret_cast<ExportRecord*>(page + record_in_page_);
-  record->importers[slot_].store(0, std::memory_order_seq_cst);
+  int32_t mine = getpid();
+  record->importers[slot_].compare_exchange_strong(mine, 0, std::memory_order_seq_cst);
 }
 
 FabricHandle FromShareable(uint64_t shareable) {
@@ -187,7 +203,7 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
   if (exports.by_key.size() >= kExportSlots / 2) return Refuse("too many exports are alive");
   uint64_t slots = offsetof(HeapHeader, slots);
   if (Fault f = heap.Commit(slots, sizeof(HeapHeader) - slots)) return f;
-  Result<uint64_t> record_offset = heap.Allocate(kExportRecordBytes, kDevicePage);
+  Result<uint64_t> record_offset = TakeRecordPlace(exports, device);
   if (!record_offset.ok()) return record_offset.fault();
   // At most half of the slots are taken, so a free one turns up soon. A key is unique among all heaps of the process.
   uint64_t key;
@@ -196,25 +212,26 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
   } while (key == 0 || exports.by_key.count(key) ||
            HeaderOf(device)->slots[key % kExportSlots].load(std::memory_order_relaxed) != 0);
 
-  void* place = heap.base() + *record_offset;
-  memset(place, 0, kExportRecordBytes);
-  ExportRecord* record = new (place) ExportRecord;
+  ExportRecord* record = reinterpret_cast<ExportRecord*>(heap.base() + *record_offset);
+  const uint64_t nonce = Random();
+  for (std::atomic<int32_t>& importer : record->importers) importer.store(0, std::memory_order_relaxed);
   record->magic = kHeapMagic;
-  record->nonce = Random();
-  record->key = key;
   record->offset = memory->heap_offset();
   record->size = memory->size();
   record->memory_attribute = static_cast<uint32_t>(memory->properties().memory_attribute);
   record->device = device->id();
   record->any_pid.store(any_pid, std::memory_order_relaxed);
-  record->state.store(kExportOpen, std::memory_order_relaxed);
+  record->allowed_count.store(0, std::memory_order_relaxed);
+  record->key.store(key, std::memory_order_seq_cst);
+  record->nonce.store(nonce, std::memory_order_seq_cst);
+  record->state.store(kExportOpen, std::memory_order_seq_cst);
   HeaderOf(device)->slots[key % kExportSlots].store(key << kSlotKeyShift | *record_offset, std::memory_order_release);
 
   exports.by_key[key] = Export{device, record, *record_offset, memory->heap_offset()};
   memory->export_key = key;
   FabricHandle handle = FromShareable(Pack(getpid(), fd, key));
   handle.heap_uid = heap.uid();
-  handle.nonce = record->nonce;
+  handle.nonce = nonce;
   return handle;
 }
 
@@ -257,11 +274,14 @@ Result<std::shared_ptr<PhysicalMemory>> ImportMemory(const FabricHandle& handle,
   }
   ShieldMapping(page.get_address(), page.get_size());
   ExportRecord* record = reinterpret_cast<ExportRecord*>(static_cast<char*>(page.get_address()) + in_page);
+  const uint64_t nonce = record->nonce.load(std::memory_order_seq_cst);
+  auto current = [&] {
+    return record->state.load(std::memory_order_seq_cst) == kExportOpen &&
+           record->key.load(std::memory_order_seq_cst) == KeyOf(handle.shareable) &&
+           record->nonce.load(std::memory_order_seq_cst) == nonce && (!handle.nonce || handle.nonce == nonce);
+  };
+  if (record->magic != kHeapMagic || !current()) return Refuse("its exporter has released the memory");
   const uint64_t offset = record->offset, size = record->size;
-  if (record->magic != kHeapMagic || record->key != KeyOf(handle.shareable) ||
-      (handle.nonce && record->nonce != handle.nonce)) {
-    return Refuse("its exporter has released the memory");
-  }
   if (size == 0 || offset % kGranule || size % kGranule || offset < kGranule || size > object->size() ||
       offset > object->size() - size) {
     return Refuse("its export table is damaged");
@@ -277,7 +297,7 @@ Result<std::shared_ptr<PhysicalMemory>> ImportMemory(const FabricHandle& handle,
   properties.location_id = static_cast<uint32_t>(device->id());
   auto import = std::make_unique<Import>(std::move(*object), std::move(page), in_page, slot, offset, size);
   // Entered first, looked second: see heap_header.h. ~Import takes the entry back.
-  if (record->state.load(std::memory_order_seq_cst) != kExportOpen) return Refuse("its exporter has released the memory");
+  if (!current()) return Refuse("its exporter has released the memory");
   return PhysicalMemory::Adopt(device, std::move(import), properties);
 }
 
