@@ -1,6 +1,6 @@
 #pragma once
-// The processes that became children of the launcher: what it started, and (it is a child subreaper) what lost its
-// parent below it.
+// The processes that became children of the launcher: what it started, and (it is a child
+// subreaper) what lost its parent below it.
 
 #include <sys/types.h>
 

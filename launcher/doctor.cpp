@@ -39,7 +39,9 @@ enum class Grade { kOk, kNote, kProblem };
 class Report {
  public:
   void Add(Grade grade, const char* subject, const std::string& text) {
-    const char* mark = grade == Grade::kOk ? "OK     " : grade == Grade::kNote ? "note   " : "PROBLEM";
+    const char* mark = grade == Grade::kOk     ? "OK     "
+                       : grade == Grade::kNote ? "note   "
+                                               : "PROBLEM";
     printf("%s  %-18s %s\n", mark, subject, text.c_str());
     problems_ += grade == Grade::kProblem;
   }
@@ -59,7 +61,8 @@ double QuotaProcessors() {
   std::ifstream v2("/sys/fs/cgroup/cpu.max");
   std::string quota;
   double period = 0;
-  if (v2 >> quota >> period) return quota == "max" || period <= 0 ? 0 : atof(quota.c_str()) / period;
+  if (v2 >> quota >> period)
+    return quota == "max" || period <= 0 ? 0 : atof(quota.c_str()) / period;
   double v1_quota = 0;
   std::ifstream q("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), p("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
   return q >> v1_quota && p >> period && v1_quota > 0 && period > 0 ? v1_quota / period : 0;
@@ -70,14 +73,17 @@ void Processors(Report* report) {
   int allowed = 0;
   for (int bits = 1024; bits <= 65536 && allowed == 0; bits *= 4) {
     cpu_set_t* set = CPU_ALLOC(bits);
-    if (sched_getaffinity(0, CPU_ALLOC_SIZE(bits), set) == 0) allowed = CPU_COUNT_S(CPU_ALLOC_SIZE(bits), set);
+    if (sched_getaffinity(0, CPU_ALLOC_SIZE(bits), set) == 0)
+      allowed = CPU_COUNT_S(CPU_ALLOC_SIZE(bits), set);
     CPU_FREE(set);
   }
   double quota = QuotaProcessors();
   std::string text = absl::StrCat(allowed, " usable of ", sysconf(_SC_NPROCESSORS_CONF));
   if (quota > 0 && quota < allowed) {
-    report->Add(Grade::kNote, "processors", absl::StrFormat("%s, but the container's quota is worth %.1f; timings will "
-                                                            "show it", text, quota));
+    report->Add(Grade::kNote, "processors",
+                absl::StrFormat("%s, but the container's quota is worth %.1f; timings will "
+                                "show it",
+                                text, quota));
   } else {
     report->Add(Grade::kOk, "processors", text + "; more ranks than that take turns");
   }
@@ -87,13 +93,17 @@ void Memory(Report* report) {
   uint64_t available = MachineMemoryAvailable();
   uint64_t bound = Settings::Get().memory_bytes;
   uint64_t budget = bound ? std::min(bound, available) : available;
-  std::string text = absl::StrCat(Gib(budget), " for device memory of all ranks together",
-                                  bound ? " (HCCLRUN_MEMORY)" : ", as the machine, its cgroups and /dev/shm allow now");
+  std::string text = absl::StrCat(
+      Gib(budget), " for device memory of all ranks together",
+      bound ? " (HCCLRUN_MEMORY)" : ", as the machine, its cgroups and /dev/shm allow now");
   if (budget < (uint64_t{64} << 20)) {
-    report->Add(Grade::kProblem, "memory budget", text + "; free some memory or raise the container's limit");
+    report->Add(Grade::kProblem, "memory budget",
+                text + "; free some memory or raise the container's limit");
   } else if (budget < (uint64_t{1} << 30)) {
-    report->Add(Grade::kNote, "memory budget", text + "; HCCL buffers take 400 MiB per rank when used in full: lower "
-                                                      "HCCL_BUFFSIZE if allocations fail");
+    report->Add(Grade::kNote, "memory budget",
+                text +
+                    "; HCCL buffers take 400 MiB per rank when used in full: lower "
+                    "HCCL_BUFFSIZE if allocations fail");
   } else {
     report->Add(Grade::kOk, "memory budget", text);
   }
@@ -104,12 +114,14 @@ void SharedMemory(Report* report) {
   bool present = statvfs("/dev/shm", &fs) == 0;
   uint64_t size = present ? uint64_t{fs.f_blocks} * fs.f_frsize : 0;
   bool large = size >= kSmallShm;
-  std::string where = !present ? "/dev/shm does not exist" : absl::StrCat("/dev/shm has ", Gib(size), ", ",
-                                                                         Gib(uint64_t{fs.f_bavail} * fs.f_frsize), " free");
+  std::string where = !present ? "/dev/shm does not exist"
+                               : absl::StrCat("/dev/shm has ", Gib(size), ", ",
+                                              Gib(uint64_t{fs.f_bavail} * fs.f_frsize), " free");
   std::string backing = "unnamed files there";
   if (large) {
     Fd fd(open("/dev/shm", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
-    if (!fd.valid()) backing = absl::StrCat("memfd, since O_TMPFILE fails there (", strerror(errno), ")");
+    if (!fd.valid())
+      backing = absl::StrCat("memfd, since O_TMPFILE fails there (", strerror(errno), ")");
   } else {
     backing = absl::StrCat("memfd, since that is less than ", Gib(kSmallShm));
   }
@@ -120,10 +132,11 @@ void SharedMemory(Report* report) {
     works = p != MAP_FAILED;
     if (works) memset(p, 1, 4096), munmap(p, 2 << 20);
   }
-  report->Add(works ? Grade::kOk : Grade::kProblem, "shared memory",
-              works ? absl::StrCat(where, "; device memory uses ", backing)
-                    : absl::StrCat(where, "; no shared memory can be created: ", strerror(errno),
-                                   "; allow memfd_create and fallocate, or mount a tmpfs on /dev/shm"));
+  report->Add(
+      works ? Grade::kOk : Grade::kProblem, "shared memory",
+      works ? absl::StrCat(where, "; device memory uses ", backing)
+            : absl::StrCat(where, "; no shared memory can be created: ", strerror(errno),
+                           "; allow memfd_create and fallocate, or mount a tmpfs on /dev/shm"));
 }
 
 void AddressSpace(Report* report) {
@@ -131,19 +144,23 @@ void AddressSpace(Report* report) {
   int most = 0;
   for (int ranks = 1; ranks <= static_cast<int>(kMaxJobRanks); ranks *= 2) {
     if (hbm > UINT64_MAX / 2 / ranks) break;
-    void* p = mmap(nullptr, hbm * ranks, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p =
+        mmap(nullptr, hbm * ranks, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) break;
     munmap(p, hbm * ranks);
     most = ranks;
   }
   rlimit limit;
   getrlimit(RLIMIT_AS, &limit);
-  std::string text = absl::StrCat("room for ", most, " ranks of ", Gib(hbm), " each (HCCLRUN_HBM_SIZE or --hbm)");
-  if (limit.rlim_cur != RLIM_INFINITY) absl::StrAppend(&text, "; ulimit -v is ", Gib(limit.rlim_cur));
+  std::string text =
+      absl::StrCat("room for ", most, " ranks of ", Gib(hbm), " each (HCCLRUN_HBM_SIZE or --hbm)");
+  if (limit.rlim_cur != RLIM_INFINITY)
+    absl::StrAppend(&text, "; ulimit -v is ", Gib(limit.rlim_cur));
   if (most >= 64) {
     report->Add(Grade::kOk, "address space", text);
   } else {
-    report->Add(Grade::kNote, "address space", text + "; for more ranks use a smaller --hbm, such as 4G");
+    report->Add(Grade::kNote, "address space",
+                text + "; for more ranks use a smaller --hbm, such as 4G");
   }
 }
 
@@ -151,16 +168,20 @@ void Limits(Report* report) {
   rlimit files, processes;
   getrlimit(RLIMIT_NOFILE, &files);
   getrlimit(RLIMIT_NPROC, &processes);
-  uint64_t by_files = files.rlim_max == RLIM_INFINITY ? kMaxJobRanks : files.rlim_max < 67 ? 0 : (files.rlim_max - 64) / 3;
+  uint64_t by_files = files.rlim_max == RLIM_INFINITY ? kMaxJobRanks
+                      : files.rlim_max < 67           ? 0
+                                                      : (files.rlim_max - 64) / 3;
   uint64_t ranks = std::min<uint64_t>(kMaxJobRanks, by_files);
   std::string text = absl::StrCat("ulimit -Hn allows ", ranks, " ranks");
   if (ranks < 64) {
-    report->Add(Grade::kNote, "open files", text + "; raise it, or use --log-dir, which needs fewer");
+    report->Add(Grade::kNote, "open files",
+                text + "; raise it, or use --log-dir, which needs fewer");
   } else {
     report->Add(Grade::kOk, "open files", text);
   }
   if (processes.rlim_cur != RLIM_INFINITY && processes.rlim_cur < 1024) {
-    report->Add(Grade::kNote, "processes", absl::StrCat("ulimit -u is ", processes.rlim_cur, ", threads of ranks count"));
+    report->Add(Grade::kNote, "processes",
+                absl::StrCat("ulimit -u is ", processes.rlim_cur, ", threads of ranks count"));
   }
 }
 
@@ -170,7 +191,8 @@ void ProcessControl(Report* report) {
   if (fd >= 0) {
     report->Add(Grade::kOk, "pidfd", "deaths of peers are noticed at once");
   } else {
-    report->Add(Grade::kNote, "pidfd", absl::StrCat("not available (", strerror(errno), "); /proc is looked at instead"));
+    report->Add(Grade::kNote, "pidfd",
+                absl::StrCat("not available (", strerror(errno), "); /proc is looked at instead"));
   }
   bool reaper = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
   bool proc = access("/proc/self/stat", R_OK) == 0;
@@ -184,8 +206,9 @@ void Sockets(Report* report) {
   std::string name = absl::StrCat("hcclrun-doctor-", RandomHex(8));
   auto failed = [&](const char* what) {
     report->Add(Grade::kProblem, "abstract sockets",
-                absl::StrCat(what, " fails: ", strerror(errno), "; ranks find each other through Unix sockets with "
-                                                                "abstract names: allow them"));
+                absl::StrCat(what, " fails: ", strerror(errno),
+                             "; ranks find each other through Unix sockets with "
+                             "abstract names: allow them"));
   };
   Result<UniqueFd> listener = ListenAbstract(name, 1);
   if (!listener.ok()) return failed("listening");
@@ -194,7 +217,8 @@ void Sockets(Report* report) {
   Result<UniqueFd> server = AcceptSameUser(listener->get(), Deadline::After(1'000));
   char byte = 1;
   std::vector<UniqueFd> fds;
-  if (!server.ok() || !server->valid() || SendPacket(client->get(), &byte, 1, {STDERR_FILENO}, Deadline::After(1'000))) {
+  if (!server.ok() || !server->valid() ||
+      SendPacket(client->get(), &byte, 1, {STDERR_FILENO}, Deadline::After(1'000))) {
     return failed("sending");
   }
   Result<size_t> got = ReceivePacket(server->get(), &byte, 1, &fds, Deadline::After(1'000));
@@ -219,7 +243,8 @@ std::string LoadTrouble(const std::string& path) {
   out.Reset();
   std::string text;
   char buffer[512];
-  for (ssize_t n; (n = read(in.get(), buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+  for (ssize_t n; (n = read(in.get(), buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(n));
   int status = 0;
   waitpid(pid, &status, 0);
   return text.empty() && status != 0 ? "the loading process died" : text;
@@ -228,8 +253,9 @@ std::string LoadTrouble(const std::string& path) {
 void Library(Report* report) {
   std::string directory = LibraryDirectory();
   if (directory.empty()) {
-    report->Add(Grade::kProblem, "library", absl::StrCat("no lib64/libhccl.so beside ", OwnPath(),
-                                                         "; build or install hcclrun completely"));
+    report->Add(Grade::kProblem, "library",
+                absl::StrCat("no lib64/libhccl.so beside ", OwnPath(),
+                             "; build or install hcclrun completely"));
     return;
   }
   for (const char* name : {"libascendcl.so", "libhccl.so"}) {
@@ -239,12 +265,14 @@ void Library(Report* report) {
       return;
     }
   }
-  report->Add(Grade::kOk, "library", absl::StrCat(directory, ", put first into LD_LIBRARY_PATH of ranks"));
+  report->Add(Grade::kOk, "library",
+              absl::StrCat(directory, ", put first into LD_LIBRARY_PATH of ranks"));
   const char* path = getenv("LD_LIBRARY_PATH");
   for (absl::string_view d : absl::StrSplit(path ? path : "", ':', absl::SkipEmpty())) {
     std::string other = absl::StrCat(d, "/libhccl.so");
     if (d != directory && access(other.c_str(), R_OK) == 0) {
-      report->Add(Grade::kNote, "library", absl::StrCat(other, " is in LD_LIBRARY_PATH, too; under hcclrun it is not used"));
+      report->Add(Grade::kNote, "library",
+                  absl::StrCat(other, " is in LD_LIBRARY_PATH, too; under hcclrun it is not used"));
     }
   }
 }
@@ -257,7 +285,9 @@ void Mpi(Report* report) {
     any = true;
     report->Add(Grade::kOk, MpiName(flavour), absl::StrCat(run.path, " (", run.version, ")"));
   }
-  if (!any) report->Add(Grade::kNote, "MPI", "none found; only MPI programs need one (openmpi-bin or mpich)");
+  if (!any)
+    report->Add(Grade::kNote, "MPI",
+                "none found; only MPI programs need one (openmpi-bin or mpich)");
 }
 
 }  // namespace
@@ -276,7 +306,8 @@ int RunDoctor() {
   if (report.problems() == 0) {
     puts("hcclrun can be used here.");
   } else {
-    printf("hcclrun cannot be used here: %d of the above must be solved first.\n", report.problems());
+    printf("hcclrun cannot be used here: %d of the above must be solved first.\n",
+           report.problems());
   }
   return report.problems() ? 1 : 0;
 }

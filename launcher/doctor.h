@@ -1,5 +1,6 @@
 #pragma once
-// `hcclrun doctor`: what this machine allows, each item tried rather than guessed, with what to do about it.
+// `hcclrun doctor`: what this machine allows, each item tried rather than guessed, with what to do
+// about it.
 
 namespace hcclrun {
 

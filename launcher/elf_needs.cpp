@@ -18,14 +18,17 @@ namespace hcclrun {
 namespace {
 
 constexpr unsigned char kOwnClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
-constexpr unsigned char kOwnData = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+constexpr unsigned char kOwnData =
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
 constexpr uint64_t kMaxTable = 16 << 20;  // larger dynamic or string tables are taken for damage
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  explicit Reader(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat st;
-    if (fd_.valid() && fstat(fd_.get(), &st) == 0 && S_ISREG(st.st_mode)) size_ = static_cast<uint64_t>(st.st_size);
+    if (fd_.valid() && fstat(fd_.get(), &st) == 0 && S_ISREG(st.st_mode))
+      size_ = static_cast<uint64_t>(st.st_size);
   }
   bool At(uint64_t offset, void* data, uint64_t bytes) const {
     if (offset > size_ || bytes > size_ - offset) return false;
@@ -54,7 +57,8 @@ std::string DirectoryOf(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-void AddSearch(const std::string& list, const std::string& origin, std::vector<std::string>* search) {
+void AddSearch(const std::string& list, const std::string& origin,
+               std::vector<std::string>* search) {
   for (absl::string_view item : absl::StrSplit(list, ':', absl::SkipEmpty())) {
     search->push_back(absl::StrReplaceAll(item, {{"${ORIGIN}", origin}, {"$ORIGIN", origin}}));
   }
@@ -63,11 +67,18 @@ void AddSearch(const std::string& list, const std::string& origin, std::vector<s
 const std::vector<std::string>& UsualDirectories() {
   static const std::vector<std::string> kDirectories = {
 #if defined(__x86_64__)
-      "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
 #elif defined(__aarch64__)
-      "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
 #endif
-      "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64", "/lib", "/usr/lib",
+    "/lib64",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/usr/local/lib64",
+    "/lib",
+    "/usr/lib",
   };
   return kDirectories;
 }
@@ -113,10 +124,12 @@ ElfNeeds ReadElfNeeds(const std::string& path) {
   std::vector<ElfW(Phdr)> headers(header.e_phnum);
   if (!file.At(header.e_phoff, headers.data(), headers.size() * sizeof(ElfW(Phdr)))) return result;
   result.is_elf = true;
-  auto dynamic = std::find_if(headers.begin(), headers.end(), [](const ElfW(Phdr) & h) { return h.p_type == PT_DYNAMIC; });
+  auto dynamic = std::find_if(headers.begin(), headers.end(),
+                              [](const ElfW(Phdr) & h) { return h.p_type == PT_DYNAMIC; });
   if (dynamic == headers.end() || dynamic->p_filesz > kMaxTable) return result;
   std::vector<ElfW(Dyn)> entries(dynamic->p_filesz / sizeof(ElfW(Dyn)));
-  if (!file.At(dynamic->p_offset, entries.data(), entries.size() * sizeof(ElfW(Dyn)))) return result;
+  if (!file.At(dynamic->p_offset, entries.data(), entries.size() * sizeof(ElfW(Dyn))))
+    return result;
 
   uint64_t strings_address = 0, strings_size = 0, strings_offset = 0;
   for (const ElfW(Dyn) & e : entries) {
@@ -124,14 +137,19 @@ ElfNeeds ReadElfNeeds(const std::string& path) {
     if (e.d_tag == DT_STRTAB) strings_address = e.d_un.d_ptr;
     if (e.d_tag == DT_STRSZ) strings_size = e.d_un.d_val;
   }
-  if (strings_size == 0 || strings_size > kMaxTable || !FileOffset(headers, strings_address, &strings_offset)) return result;
+  if (strings_size == 0 || strings_size > kMaxTable ||
+      !FileOffset(headers, strings_address, &strings_offset))
+    return result;
   std::string strings(strings_size, '\0');
   if (!file.At(strings_offset, strings.data(), strings_size)) return result;
-  auto text = [&](uint64_t at) { return at < strings_size ? std::string(strings.c_str() + at) : std::string(); };
+  auto text = [&](uint64_t at) {
+    return at < strings_size ? std::string(strings.c_str() + at) : std::string();
+  };
   for (const ElfW(Dyn) & e : entries) {
     if (e.d_tag == DT_NULL) break;
     if (e.d_tag == DT_NEEDED) result.needed.push_back(text(e.d_un.d_val));
-    if (e.d_tag == DT_RPATH || e.d_tag == DT_RUNPATH) AddSearch(text(e.d_un.d_val), DirectoryOf(path), &result.search);
+    if (e.d_tag == DT_RPATH || e.d_tag == DT_RUNPATH)
+      AddSearch(text(e.d_un.d_val), DirectoryOf(path), &result.search);
   }
   return result;
 }

@@ -15,8 +15,8 @@ struct ElfNeeds {
 // Of the machine's own class and byte order; anything else, or a damaged file, is_elf = false.
 ElfNeeds ReadElfNeeds(const std::string& path);
 
-// Names of what `path` needs, and what those libraries need in turn, as far as they are found in the usual places
-// and `depth` levels deep (1 = only its own).
+// Names of what `path` needs, and what those libraries need in turn, as far as they are found in
+// the usual places and `depth` levels deep (1 = only its own).
 std::vector<std::string> LibrariesNeeded(const std::string& path, int depth);
 
 }  // namespace hcclrun

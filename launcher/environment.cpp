@@ -16,7 +16,8 @@ Environment CurrentEnvironment() {
   for (char** p = environ; *p; p++) {
     std::string entry = *p;
     size_t equals = entry.find('=', 1);
-    if (equals != std::string::npos) result.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+    if (equals != std::string::npos)
+      result.emplace(entry.substr(0, equals), entry.substr(equals + 1));
   }
   return result;
 }
@@ -27,24 +28,30 @@ std::vector<std::string> ToStrings(const Environment& environment) {
   return result;
 }
 
-JobIdentity JobIdentity::Random() { return {RandomHex(8), RandomHex(16), absl::StrCat("hcclrun-", RandomHex(16))}; }
+JobIdentity JobIdentity::Random() {
+  return {RandomHex(8), RandomHex(16), absl::StrCat("hcclrun-", RandomHex(16))};
+}
 
 void LeaveOuterJob() {
   if (!getenv(kEnvJob)) return;
-  for (const char* name : {kEnvJob, kEnvSecret, kEnvLifeline, kEnvRank, kEnvSize, kEnvDeviceCount, kEnvSharedRootInfo}) {
+  for (const char* name : {kEnvJob, kEnvSecret, kEnvLifeline, kEnvRank, kEnvSize, kEnvDeviceCount,
+                           kEnvSharedRootInfo}) {
     unsetenv(name);
   }
 }
 
-void SetJobVariables(const JobIdentity& identity, int size, int device_count, Environment* environment) {
+void SetJobVariables(const JobIdentity& identity, int size, int device_count,
+                     Environment* environment) {
   Environment& e = *environment;
   e[kEnvJob] = identity.id;
   e[kEnvSecret] = identity.secret;
   e[kEnvLifeline] = identity.lifeline;
-  for (const char* name : {kEnvSize, "WORLD_SIZE", "LOCAL_WORLD_SIZE", "RANK_SIZE"}) e[name] = std::to_string(size);
+  for (const char* name : {kEnvSize, "WORLD_SIZE", "LOCAL_WORLD_SIZE", "RANK_SIZE"})
+    e[name] = std::to_string(size);
   e[kEnvDeviceCount] = std::to_string(device_count);
-  // First in the path: the library must be of the launcher's build, and a CANN installation that may be in the path
-  // cannot run here. DT_RPATH still wins, and -x LD_LIBRARY_PATH=... replaces this.
+  // First in the path: the library must be of the launcher's build, and a CANN installation that
+  // may be in the path cannot run here. DT_RPATH still wins, and -x LD_LIBRARY_PATH=... replaces
+  // this.
   std::string library = LibraryDirectory();
   if (library.empty()) return;
   std::string& path = e["LD_LIBRARY_PATH"];
@@ -53,20 +60,24 @@ void SetJobVariables(const JobIdentity& identity, int size, int device_count, En
 
 void SetRankVariables(int rank, int device_count, Environment* environment) {
   Environment& e = *environment;
-  for (const char* name : {kEnvRank, "RANK", "LOCAL_RANK", "RANK_ID"}) e[name] = std::to_string(rank);
+  for (const char* name : {kEnvRank, "RANK", "LOCAL_RANK", "RANK_ID"})
+    e[name] = std::to_string(rank);
   e["DEVICE_ID"] = std::to_string(rank % device_count);
 }
 
-void SetUserVariables(const std::vector<std::string>& assignments, int rank, int size, Environment* environment) {
+void SetUserVariables(const std::vector<std::string>& assignments, int rank, int size,
+                      Environment* environment) {
   for (const std::string& assignment : assignments) {
     size_t equals = assignment.find('=');
-    (*environment)[assignment.substr(0, equals)] = Substitute(assignment.substr(equals + 1), rank, size);
+    (*environment)[assignment.substr(0, equals)] =
+        Substitute(assignment.substr(equals + 1), rank, size);
   }
 }
 
 std::string Substitute(const std::string& text, int rank, int size) {
   if (text.find('{') == std::string::npos) return text;
-  return absl::StrReplaceAll(text, {{"{rank}", std::to_string(rank)}, {"{size}", std::to_string(size)}});
+  return absl::StrReplaceAll(text,
+                             {{"{rank}", std::to_string(rank)}, {"{size}", std::to_string(size)}});
 }
 
 std::vector<std::string> Substitute(const std::vector<std::string>& texts, int rank, int size) {
@@ -83,7 +94,8 @@ std::string OwnPath() {
 
 std::string LibraryDirectory() {
   std::string own = OwnPath();
-  for (int level = 0; level < 2; level++) own.resize(own.rfind('/') == std::string::npos ? 0 : own.rfind('/'));
+  for (int level = 0; level < 2; level++)
+    own.resize(own.rfind('/') == std::string::npos ? 0 : own.rfind('/'));
   std::string directory = own + "/lib64";
   return access((directory + "/libhccl.so").c_str(), R_OK) == 0 ? directory : "";
 }

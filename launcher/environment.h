@@ -18,22 +18,25 @@ struct JobIdentity {
   static JobIdentity Random();
 };
 
-// Takes what an outer hcclrun gave us out of our own environment, so that a job started inside a job is its own.
+// Takes what an outer hcclrun gave us out of our own environment, so that a job started inside a
+// job is its own.
 void LeaveOuterJob();
 
 // The same for every rank: identity, size, device count, library path.
-void SetJobVariables(const JobIdentity& identity, int size, int device_count, Environment* environment);
+void SetJobVariables(const JobIdentity& identity, int size, int device_count,
+                     Environment* environment);
 // RANK, LOCAL_RANK, RANK_ID, HCCLRUN_RANK, DEVICE_ID = rank modulo the device count.
 void SetRankVariables(int rank, int device_count, Environment* environment);
 // `assignments` are NAME=VALUE with {rank} and {size}; they win over everything.
-void SetUserVariables(const std::vector<std::string>& assignments, int rank, int size, Environment* environment);
+void SetUserVariables(const std::vector<std::string>& assignments, int rank, int size,
+                      Environment* environment);
 
 // Replaces every {rank} and {size}.
 std::string Substitute(const std::string& text, int rank, int size);
 std::vector<std::string> Substitute(const std::vector<std::string>& texts, int rank, int size);
 
-// The lib64 folder beside this binary's bin, in the build tree and in the install tree; empty when it holds no
-// libhccl.so.
+// The lib64 folder beside this binary's bin, in the build tree and in the install tree; empty when
+// it holds no libhccl.so.
 std::string LibraryDirectory();
 // Path of this very binary.
 std::string OwnPath();

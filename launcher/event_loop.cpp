@@ -29,7 +29,9 @@ void EventLoop::Change(int fd, uint32_t events) {
   epoll_event e = {};
   e.events = events;
   e.data.u64 = uint64_t{it->second.generation} << 32 | uint32_t(fd);
-  int operation = events == 0 ? EPOLL_CTL_DEL : it->second.events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+  int operation = events == 0              ? EPOLL_CTL_DEL
+                  : it->second.events == 0 ? EPOLL_CTL_ADD
+                                           : EPOLL_CTL_MOD;
   epoll_ctl(epoll_.get(), operation, fd, &e);
   it->second.events = events;
 }
@@ -80,7 +82,8 @@ void EventLoop::RunOnce(int max_wait_ms) {
   for (int i = 0; i < n; i++) {
     int fd = static_cast<int>(events[i].data.u64 & 0xffffffff);
     auto it = entries_.find(fd);
-    // The descriptor may have been closed, or closed and reused, by an earlier handler of this round.
+    // The descriptor may have been closed, or closed and reused, by an earlier handler of this
+    // round.
     if (it == entries_.end() || it->second.generation != events[i].data.u64 >> 32) continue;
     if (it->second.events == 0) continue;
     std::shared_ptr<Handler> handler = it->second.handler;

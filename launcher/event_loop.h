@@ -1,7 +1,7 @@
 #pragma once
-// The launcher's only wait: descriptors (epoll, level-triggered) and timers, in one thread. Handlers may watch, change
-// and forget any descriptor, their own included. The order of handlers in one round is the order in which the
-// descriptors became ready, as far as the kernel tells.
+// The launcher's only wait: descriptors (epoll, level-triggered) and timers, in one thread.
+// Handlers may watch, change and forget any descriptor, their own included. The order of handlers
+// in one round is the order in which the descriptors became ready, as far as the kernel tells.
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,8 @@ class EventLoop {
   using TimerId = uint64_t;
 
   EventLoop();
-  // `events` as for epoll. False when the descriptor cannot be polled (regular files, /dev/null): it never blocks.
+  // `events` as for epoll. False when the descriptor cannot be polled (regular files, /dev/null):
+  // it never blocks.
   bool Watch(int fd, uint32_t events, Handler handler);
   // 0 = silent, not even a hang-up is reported.
   void Change(int fd, uint32_t events);

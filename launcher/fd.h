@@ -1,6 +1,6 @@
 #pragma once
-// Owner of one descriptor of the launcher. Not base's UniqueFd: that one is closed in every forked child before
-// fork() returns, and the launcher forks in order to hand descriptors on.
+// Owner of one descriptor of the launcher. Not base's UniqueFd: that one is closed in every forked
+// child before fork() returns, and the launcher forks in order to hand descriptors on.
 
 #include <unistd.h>
 

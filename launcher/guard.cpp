@@ -29,7 +29,8 @@ bool CarriesJob(pid_t pid, absl::string_view wanted) {
   if (!fd.valid()) return false;
   std::string text(1, '\0');  // so that the first entry, too, follows a NUL
   char buffer[16384];
-  for (ssize_t n; (n = read(fd.get(), buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+  for (ssize_t n; (n = read(fd.get(), buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(n));
   return absl::string_view(text).find(absl::string_view(wanted)) != absl::string_view::npos;
 }
 
@@ -40,7 +41,8 @@ int KillPass(absl::string_view wanted) {
   int killed = 0;
   while (dirent* entry = readdir(proc)) {
     pid_t pid;
-    if (!absl::SimpleAtoi(entry->d_name, &pid) || pid == getpid() || !CarriesJob(pid, wanted)) continue;
+    if (!absl::SimpleAtoi(entry->d_name, &pid) || pid == getpid() || !CarriesJob(pid, wanted))
+      continue;
     if (kill(pid, SIGKILL) == 0) killed++;
   }
   closedir(proc);
@@ -48,7 +50,8 @@ int KillPass(absl::string_view wanted) {
 }
 
 void KeepOnly(int fd) {
-  // Where the system call is missing the descriptors stay open until the guard ends; nothing depends on more.
+  // Where the system call is missing the descriptors stay open until the guard ends; nothing
+  // depends on more.
 #ifdef SYS_close_range
   if (fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
   syscall(SYS_close_range, fd + 1, ~0U, 0);
@@ -78,7 +81,8 @@ void KeepOnly(int fd) {
 }  // namespace
 
 void EndProcessesOfJob(const std::string& job_id) {
-  const std::string wanted = absl::StrCat(std::string(1, '\0'), kEnvJob, "=", job_id, std::string(1, '\0'));
+  const std::string wanted =
+      absl::StrCat(std::string(1, '\0'), kEnvJob, "=", job_id, std::string(1, '\0'));
   Deadline deadline = Deadline::After(5'000);
   // Two empty passes in a row: a process may fork while a pass runs.
   for (int empty = 0; empty < 2 && !deadline.passed();) {

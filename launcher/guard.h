@@ -1,7 +1,8 @@
 #pragma once
-// A small second process that outlives a launcher which is killed: it then ends every process of the job, including
-// those that neither are direct children nor have loaded the library. It sleeps in read() until then, holds no
-// descriptor but its end of a pipe, and is a session of its own, so that Ctrl-C does not reach it.
+// A small second process that outlives a launcher which is killed: it then ends every process of
+// the job, including those that neither are direct children nor have loaded the library. It sleeps
+// in read() until then, holds no descriptor but its end of a pipe, and is a session of its own, so
+// that Ctrl-C does not reach it.
 
 #include <sys/types.h>
 
@@ -23,8 +24,8 @@ class Guard {
   Fd alive_;  // closed by the kernel when the launcher is gone
 };
 
-// Kills (SIGKILL) every process of this user that carries HCCLRUN_JOB=`job_id` in the environment it was started
-// with, except this process, until none is left or 5 seconds have passed.
+// Kills (SIGKILL) every process of this user that carries HCCLRUN_JOB=`job_id` in the environment
+// it was started with, except this process, until none is left or 5 seconds have passed.
 void EndProcessesOfJob(const std::string& job_id);
 
 }  // namespace hcclrun

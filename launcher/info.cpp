@@ -20,7 +20,8 @@ std::string Bytes(uint64_t bytes) {
 }
 
 std::string Seconds(int64_t milliseconds) {
-  return milliseconds < 0 ? "as HCCL's own variable says" : absl::StrCat(double(milliseconds) / 1000, " s");
+  return milliseconds < 0 ? "as HCCL's own variable says"
+                          : absl::StrCat(double(milliseconds) / 1000, " s");
 }
 
 void Line(const char* name, const std::string& value, const char* meaning) {
@@ -36,9 +37,12 @@ int RunInfo() {
   Line("HCCLRUN_HBM_SIZE", Bytes(s.hbm_bytes), "address space per device (--hbm)");
   Line("HCCLRUN_MEMORY", Bytes(s.memory_bytes), "bound on device memory of the job (--memory)");
   bool counted = getenv("HCCLRUN_DEVICE_COUNT") != nullptr;
-  Line("HCCLRUN_DEVICE_COUNT", counted ? std::to_string(s.device_count) : "number of ranks", "devices a rank sees");
-  Line("HCCLRUN_CONNECT_TIMEOUT", Seconds(s.connect_timeout_ms), "wait for the other ranks at creation");
-  Line("HCCLRUN_EXEC_TIMEOUT", Seconds(s.exec_timeout_ms), "wait for the other ranks in an operation");
+  Line("HCCLRUN_DEVICE_COUNT", counted ? std::to_string(s.device_count) : "number of ranks",
+       "devices a rank sees");
+  Line("HCCLRUN_CONNECT_TIMEOUT", Seconds(s.connect_timeout_ms),
+       "wait for the other ranks at creation");
+  Line("HCCLRUN_EXEC_TIMEOUT", Seconds(s.exec_timeout_ms),
+       "wait for the other ranks in an operation");
   Line("HCCLRUN_CHECK", s.check_is_error ? "error" : "warn", "what disagreeing ranks get");
   Line("HCCLRUN_DIRECT", s.direct ? "1" : "0", "1: all device memory may go zero copy");
   Line("HCCLRUN_EXPLAIN", s.explain ? "1" : "0", "1: say which path each operation took and why");

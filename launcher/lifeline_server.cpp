@@ -9,8 +9,8 @@
 namespace hcclrun {
 namespace {
 
-// Packets are small and their receivers wait for them, so a socket that does not take one at once has a dead or
-// stopped owner; the loop must not wait for it.
+// Packets are small and their receivers wait for them, so a socket that does not take one at once
+// has a dead or stopped owner; the loop must not wait for it.
 constexpr int64_t kSendPatienceMs = 100;
 constexpr int kBacklog = 1024;
 
@@ -23,7 +23,8 @@ union AnyHello {
 
 }  // namespace
 
-LifelineServer::LifelineServer(EventLoop* loop, Listener* listener) : loop_(loop), listener_(listener) {}
+LifelineServer::LifelineServer(EventLoop* loop, Listener* listener)
+    : loop_(loop), listener_(listener) {}
 
 LifelineServer::~LifelineServer() {
   for (auto& [fd, connection] : connections_) loop_->Forget(fd);
@@ -45,7 +46,8 @@ bool LifelineServer::SecretMatches(const char (&given)[64]) const {
   char wanted[64] = {};
   memcpy(wanted, identity_.secret.data(), std::min(identity_.secret.size(), sizeof wanted));
   unsigned difference = 0;
-  for (size_t i = 0; i < sizeof wanted; i++) difference |= static_cast<unsigned char>(wanted[i] ^ given[i]);
+  for (size_t i = 0; i < sizeof wanted; i++)
+    difference |= static_cast<unsigned char>(wanted[i] ^ given[i]);
   return difference == 0;
 }
 
@@ -72,7 +74,8 @@ void LifelineServer::OnPacket(int fd) {
       if (*got == sizeof(LifelineHello) && packet.magic == kJobPageMagic) {
         return GreetRank(connection, packet.rank);
       }
-      if (*got == sizeof(ShimHello) && packet.magic == kShimMagic) return GreetShim(connection, packet.shim);
+      if (*got == sizeof(ShimHello) && packet.magic == kShimMagic)
+        return GreetShim(connection, packet.shim);
       return Drop(fd);
     case Connection::kRank:
       return;  // ranks say nothing after their hello
@@ -101,7 +104,8 @@ void LifelineServer::GreetRank(Connection* connection, const LifelineHello& hell
     page_->activity[hello.rank].pid.store(connection->pid, std::memory_order_relaxed);
     listener_->OnAttached(hello.rank, connection->pid);
   }
-  Fault fault = SendPacket(fd, &welcome, sizeof welcome, accepted ? std::vector<int>{page_fd_} : std::vector<int>{},
+  Fault fault = SendPacket(fd, &welcome, sizeof welcome,
+                           accepted ? std::vector<int>{page_fd_} : std::vector<int>{},
                            Deadline::After(kSendPatienceMs));
   if (fault || !accepted) Drop(fd);
 }
@@ -122,9 +126,10 @@ void LifelineServer::GreetShim(Connection* connection, const ShimHello& hello) {
     connection->rank = hello.rank;
     connection->pid = hello.pid;
   }
-  Fault fault = SendPacket(fd, &welcome, sizeof welcome,
-                           welcome.status == 0 ? std::vector<int>(streams.begin(), streams.end()) : std::vector<int>{},
-                           Deadline::After(kSendPatienceMs));
+  Fault fault = SendPacket(
+      fd, &welcome, sizeof welcome,
+      welcome.status == 0 ? std::vector<int>(streams.begin(), streams.end()) : std::vector<int>{},
+      Deadline::After(kSendPatienceMs));
   if (welcome.status == 0) listener_->OnShimStreamsSent(hello.rank);
   if (fault || welcome.status != 0) Drop(fd);
 }

@@ -1,8 +1,9 @@
 #pragma once
-// The launcher's end of the lifeline (shm/lifeline.h) and of the shims' connections (shim_protocol.h): one abstract
-// socket, served from the event loop. Peers of other users are dropped by SO_PEERCRED, peers without the secret are
-// refused. A connection's end is the news that a process ended; it is delivered before the process can be reaped
-// with a status, which is why the job takes the order of failures from here where it can.
+// The launcher's end of the lifeline (shm/lifeline.h) and of the shims' connections
+// (shim_protocol.h): one abstract socket, served from the event loop. Peers of other users are
+// dropped by SO_PEERCRED, peers without the secret are refused. A connection's end is the news that
+// a process ended; it is delivered before the process can be reaped with a status, which is why the
+// job takes the order of failures from here where it can.
 
 #include <array>
 #include <cstdint>

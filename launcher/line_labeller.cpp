@@ -12,7 +12,8 @@ void LineLabeller::Start(std::string* text) {
 
 std::string LineLabeller::Feed(absl::string_view bytes) {
   std::string text;
-  for (size_t end; (end = bytes.find('\n')) != absl::string_view::npos; bytes.remove_prefix(end + 1)) {
+  for (size_t end; (end = bytes.find('\n')) != absl::string_view::npos;
+       bytes.remove_prefix(end + 1)) {
     Start(&text);
     absl::StrAppend(&text, bytes.substr(0, end + 1));
     inside_line_ = false;

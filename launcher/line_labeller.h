@@ -1,6 +1,6 @@
 #pragma once
-// Turns the bytes of one stream of one rank into text for a shared terminal: whole lines, each behind a label. Pure:
-// bytes in, text out.
+// Turns the bytes of one stream of one rank into text for a shared terminal: whole lines, each
+// behind a label. Pure: bytes in, text out.
 
 #include <string>
 
@@ -15,7 +15,8 @@ class LineLabeller {
 
   explicit LineLabeller(std::string label) : label_(std::move(label)) {}
 
-  // Text that may be written now: all lines that are complete, and the beginning of a line that has grown long.
+  // Text that may be written now: all lines that are complete, and the beginning of a line that has
+  // grown long.
   std::string Feed(absl::string_view bytes);
   // True while the text given out last ends inside a line: only this stream may continue it.
   bool inside_line() const { return inside_line_; }

@@ -15,8 +15,10 @@ namespace {
 
 // libmpi.so.12 was also Open MPI 1.10, which no supported system has any more.
 MpiFlavour FlavourOf(absl::string_view library) {
-  if (absl::StartsWith(library, "libmpich.so.") || absl::StartsWith(library, "libmpi.so.12")) return MpiFlavour::kMpich;
-  if (absl::StartsWith(library, "libmpi.so.20") || absl::StartsWith(library, "libmpi.so.40")) return MpiFlavour::kOpenMpi;
+  if (absl::StartsWith(library, "libmpich.so.") || absl::StartsWith(library, "libmpi.so.12"))
+    return MpiFlavour::kMpich;
+  if (absl::StartsWith(library, "libmpi.so.20") || absl::StartsWith(library, "libmpi.so.40"))
+    return MpiFlavour::kOpenMpi;
   return MpiFlavour::kNone;
 }
 
@@ -37,7 +39,8 @@ std::string Squeezed(std::string text) {
 }
 
 bool Fits(MpiFlavour flavour, const std::string& version) {
-  if (flavour == MpiFlavour::kOpenMpi) return absl::StrContains(version, "Open MPI") || absl::StrContains(version, "OpenRTE");
+  if (flavour == MpiFlavour::kOpenMpi)
+    return absl::StrContains(version, "Open MPI") || absl::StrContains(version, "OpenRTE");
   return absl::StrContains(version, "HYDRA") || absl::StrContains(version, "Intel(R) MPI");
 }
 
@@ -63,7 +66,9 @@ MpiFlavour MpiOfProcess(int pid) {
   return flavour;
 }
 
-const char* MpiName(MpiFlavour flavour) { return flavour == MpiFlavour::kOpenMpi ? "Open MPI" : "MPICH"; }
+const char* MpiName(MpiFlavour flavour) {
+  return flavour == MpiFlavour::kOpenMpi ? "Open MPI" : "MPICH";
+}
 
 MpiRun FindMpiRun(MpiFlavour flavour) {
   const std::vector<std::string> names =
@@ -76,7 +81,8 @@ MpiRun FindMpiRun(MpiFlavour flavour) {
     std::string version = VersionOf(found.path);
     if (Fits(flavour, version)) {
       std::vector<std::string> lines = absl::StrSplit(version, '\n');
-      size_t line = flavour == MpiFlavour::kMpich && lines.size() > 1 ? 1 : 0;  // HYDRA's first is a heading
+      size_t line =
+          flavour == MpiFlavour::kMpich && lines.size() > 1 ? 1 : 0;  // HYDRA's first is a heading
       return {found.path, Squeezed(lines[line])};
     }
   }
@@ -85,16 +91,18 @@ MpiRun FindMpiRun(MpiFlavour flavour) {
 
 std::string MissingMpiRun(const std::string& program, MpiFlavour flavour) {
   const char* package = flavour == MpiFlavour::kOpenMpi ? "openmpi-bin" : "mpich";
-  return absl::StrCat("'", program, "' uses ", MpiName(flavour), ", and no mpirun of ", MpiName(flavour),
-                      " is in PATH; without it every rank would be an MPI job of its own. Install the package ", package,
-                      ", or start the program with --mpi off if that is what you want");
+  return absl::StrCat(
+      "'", program, "' uses ", MpiName(flavour), ", and no mpirun of ", MpiName(flavour),
+      " is in PATH; without it every rank would be an MPI job of its own. Install the package ",
+      package, ", or start the program with --mpi off if that is what you want");
 }
 
 std::vector<std::string> MpiRunCommand(const MpiRun& mpirun, MpiFlavour flavour, int ranks,
                                        const std::vector<std::string>& command) {
   std::vector<std::string> argv = {mpirun.path};
   if (flavour == MpiFlavour::kOpenMpi) {
-    for (const char* a : {"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--quiet"}) argv.push_back(a);
+    for (const char* a : {"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--quiet"})
+      argv.push_back(a);
   } else {
     for (const char* a : {"-launcher", "fork", "-bind-to", "none"}) argv.push_back(a);
   }
@@ -108,9 +116,11 @@ void SetMpiVariables(MpiFlavour flavour, Environment* environment) {
   if (flavour != MpiFlavour::kOpenMpi) return;
   const std::pair<const char*, const char*> kSettings[] = {
       {"OMPI_MCA_plm", "isolated"},  // start processes here, without looking for ssh
-      {"OMPI_MCA_pml", "ob1"},       // shared memory only: no probing of network cards and their warnings
+      {"OMPI_MCA_pml",
+       "ob1"},  // shared memory only: no probing of network cards and their warnings
       {"OMPI_MCA_btl", "self,vader"},
-      {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},  // not permitted in most containers, and then loud
+      {"OMPI_MCA_btl_vader_single_copy_mechanism",
+       "none"},  // not permitted in most containers, and then loud
       {"OMPI_MCA_btl_base_warn_component_unused", "0"},
       {"OMPI_MCA_mpi_yield_when_idle", "1"},  // ranks usually outnumber processors
   };

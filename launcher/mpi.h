@@ -1,7 +1,8 @@
 #pragma once
-// MPI programs. Started directly, each rank of one would be an MPI job of its own with one rank, which looks fine and
-// means nothing. So hcclrun starts such a program through the mpirun of the MPI it was linked with; mpirun starts rank
-// shims (rank_shim.h), which give labels, verdict and exit code back to hcclrun.
+// MPI programs. Started directly, each rank of one would be an MPI job of its own with one rank,
+// which looks fine and means nothing. So hcclrun starts such a program through the mpirun of the
+// MPI it was linked with; mpirun starts rank shims (rank_shim.h), which give labels, verdict and
+// exit code back to hcclrun.
 
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ MpiRun FindMpiRun(MpiFlavour flavour);
 // What to say when there is none.
 std::string MissingMpiRun(const std::string& program, MpiFlavour flavour);
 
-// argv of mpirun for `ranks` copies of `command`: as root, on any number of processors, unbound, quiet.
+// argv of mpirun for `ranks` copies of `command`: as root, on any number of processors, unbound,
+// quiet.
 std::vector<std::string> MpiRunCommand(const MpiRun& mpirun, MpiFlavour flavour, int ranks,
                                        const std::vector<std::string>& command);
 // Settings that keep a laptop's MPI quiet and fair; what the user has set stays.

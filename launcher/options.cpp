@@ -13,7 +13,17 @@
 namespace hcclrun {
 namespace {
 
-enum LongOnly { kNoLabel = 256, kLogDir, kTimeout, kSharedRootInfo, kMemory, kHbm, kDeviceCount, kMpi, kVersion };
+enum LongOnly {
+  kNoLabel = 256,
+  kLogDir,
+  kTimeout,
+  kSharedRootInfo,
+  kMemory,
+  kHbm,
+  kDeviceCount,
+  kMpi,
+  kVersion
+};
 
 const option kLongOptions[] = {
     {"np", required_argument, nullptr, 'n'},
@@ -37,7 +47,8 @@ std::string BadValue(const char* option, const char* given, const char* wanted) 
 }
 
 std::string Count(const char* option, const char* text, int* value) {
-  if (absl::SimpleAtoi(text, value) && *value >= 1 && *value <= static_cast<int>(kMaxJobRanks)) return "";
+  if (absl::SimpleAtoi(text, value) && *value >= 1 && *value <= static_cast<int>(kMaxJobRanks))
+    return "";
   return BadValue(option, text, "a whole number from 1 to 1024");
 }
 
@@ -75,10 +86,12 @@ std::string Variable(const std::string& text, std::vector<std::string>* variable
 }
 
 std::string Unknown(char** argv) {
-  std::string given = optopt && optopt < 256 ? absl::StrCat("-", std::string(1, static_cast<char>(optopt)))
-                                             : std::string(argv[optind - 1]);
-  return absl::StrCat("unknown or ambiguous option ", given,
-                      "; options of the program stand behind its name, hcclrun --help lists those of hcclrun");
+  std::string given = optopt && optopt < 256
+                          ? absl::StrCat("-", std::string(1, static_cast<char>(optopt)))
+                          : std::string(argv[optind - 1]);
+  return absl::StrCat(
+      "unknown or ambiguous option ", given,
+      "; options of the program stand behind its name, hcclrun --help lists those of hcclrun");
 }
 
 }  // namespace
@@ -97,20 +110,48 @@ ParsedOptions ParseOptions(int argc, char** argv) {
         }
         parsed.error = Count("-n", optarg, &o.ranks);
         break;
-      case 'x': parsed.error = Variable(optarg, &o.variables); break;
-      case 'v': o.verbose = true; break;
-      case 'h': o.action = Options::Action::kHelp; return parsed;
-      case kVersion: o.action = Options::Action::kVersion; return parsed;
-      case kNoLabel: o.labels = false; break;
-      case kLogDir: o.log_directory = optarg; break;
-      case kTimeout: parsed.error = Timeout(optarg, &o); break;
-      case kSharedRootInfo: o.shared_root_info = true; break;
-      case kMemory: parsed.error = Size("--memory", optarg, &o.memory); break;
-      case kHbm: parsed.error = Size("--hbm", optarg, &o.hbm); break;
-      case kDeviceCount: parsed.error = Count("--device-count", optarg, &o.device_count); break;
-      case kMpi: parsed.error = Mpi(optarg, &o.mpi); break;
-      case ':': parsed.error = absl::StrCat(argv[optind - 1], " needs a value; see hcclrun --help"); break;
-      default: parsed.error = Unknown(argv); break;
+      case 'x':
+        parsed.error = Variable(optarg, &o.variables);
+        break;
+      case 'v':
+        o.verbose = true;
+        break;
+      case 'h':
+        o.action = Options::Action::kHelp;
+        return parsed;
+      case kVersion:
+        o.action = Options::Action::kVersion;
+        return parsed;
+      case kNoLabel:
+        o.labels = false;
+        break;
+      case kLogDir:
+        o.log_directory = optarg;
+        break;
+      case kTimeout:
+        parsed.error = Timeout(optarg, &o);
+        break;
+      case kSharedRootInfo:
+        o.shared_root_info = true;
+        break;
+      case kMemory:
+        parsed.error = Size("--memory", optarg, &o.memory);
+        break;
+      case kHbm:
+        parsed.error = Size("--hbm", optarg, &o.hbm);
+        break;
+      case kDeviceCount:
+        parsed.error = Count("--device-count", optarg, &o.device_count);
+        break;
+      case kMpi:
+        parsed.error = Mpi(optarg, &o.mpi);
+        break;
+      case ':':
+        parsed.error = absl::StrCat(argv[optind - 1], " needs a value; see hcclrun --help");
+        break;
+      default:
+        parsed.error = Unknown(argv);
+        break;
     }
     if (!parsed.error.empty()) return parsed;
   }

@@ -18,8 +18,8 @@ struct Options {
   int64_t timeout_ms = 0;    // 0 = none
   std::string timeout_text;  // as given
   bool shared_root_info = false;
-  std::string memory, hbm;      // as given and checked; empty = not given
-  int device_count = 0;         // 0 = not given
+  std::string memory, hbm;             // as given and checked; empty = not given
+  int device_count = 0;                // 0 = not given
   std::vector<std::string> variables;  // NAME=VALUE
   MpiChoice mpi = MpiChoice::kAuto;
   bool verbose = false;
@@ -31,7 +31,8 @@ struct ParsedOptions {
   std::string error;  // one sentence; empty when the line is good
 };
 
-// Options end at the first argument that is none: everything behind the program belongs to the program.
+// Options end at the first argument that is none: everything behind the program belongs to the
+// program.
 ParsedOptions ParseOptions(int argc, char** argv);
 
 // Fits a terminal of 80 x 24.

@@ -1,15 +1,16 @@
 #pragma once
 // From the ranks' pipes to the launcher's stdout and stderr.
 //
-// A RankStream reads one pipe and hands whole labelled lines to a Sink; a Sink writes to one descriptor of the
-// launcher as fast as its reader takes them. Nothing is lost and nothing grows without bound: when a sink has more
-// than kHighWater bytes waiting, the streams that feed it stop reading, so that ranks block in write() as they would
-// on a plain pipe. The launcher writes only what poll() says will be taken, so a terminal held with Ctrl-S delays
-// neither the lifeline nor --timeout. A line longer than LineLabeller::kLongLine passes through in pieces; until it ends its stream owns the
-// sink and the other streams of that sink wait, unless the owner falls silent for kOwnerPatienceMs: then its line is
-// broken, because the owner may well be waiting for a rank that waits for us.
-// When the reader of the launcher's output goes away, the pipes of that sink are closed: ranks get SIGPIPE, as they
-// would without a launcher.
+// A RankStream reads one pipe and hands whole labelled lines to a Sink; a Sink writes to one
+// descriptor of the launcher as fast as its reader takes them. Nothing is lost and nothing grows
+// without bound: when a sink has more than kHighWater bytes waiting, the streams that feed it stop
+// reading, so that ranks block in write() as they would on a plain pipe. The launcher writes only
+// what poll() says will be taken, so a terminal held with Ctrl-S delays neither the lifeline nor
+// --timeout. A line longer than LineLabeller::kLongLine passes through in pieces; until it ends its
+// stream owns the sink and the other streams of that sink wait, unless the owner falls silent for
+// kOwnerPatienceMs: then its line is broken, because the owner may well be waiting for a rank that
+// waits for us. When the reader of the launcher's output goes away, the pipes of that sink are
+// closed: ranks get SIGPIPE, as they would without a launcher.
 
 #include <sys/types.h>
 
@@ -54,8 +55,8 @@ class Sink {
   size_t written_ = 0;  // of queue_
   bool watching_ = false;
   int broken_errno_ = 0;
-  RankStream* owner_ = nullptr;         // inside a long line
-  std::vector<RankStream*> streams_;    // all that feed this sink
+  RankStream* owner_ = nullptr;       // inside a long line
+  std::vector<RankStream*> streams_;  // all that feed this sink
   bool streams_paused_ = false;
 };
 
@@ -88,8 +89,8 @@ class RankStream {
   bool discard_ = false;
 };
 
-// The sinks of a job: two, or one twice where stdout and stderr are the same file or terminal, because only one
-// queue keeps their lines whole and in order.
+// The sinks of a job: two, or one twice where stdout and stderr are the same file or terminal,
+// because only one queue keeps their lines whole and in order.
 struct JobSinks {
   explicit JobSinks(EventLoop* loop);
   std::unique_ptr<Sink> out_owner, err_owner;

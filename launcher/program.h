@@ -6,8 +6,8 @@
 namespace hcclrun {
 
 struct FoundProgram {
-  std::string path;      // empty when there is none
-  int exit_code = 0;     // as a shell would exit: 127 = not found, 126 = found but cannot be executed
+  std::string path;   // empty when there is none
+  int exit_code = 0;  // as a shell would exit: 127 = not found, 126 = found but cannot be executed
   std::string sentence;  // what to tell the user when there is none
 };
 

@@ -24,11 +24,13 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// Runs in the child; returns only when something failed. Everything that allocates was prepared by the parent.
-Refusal Become(const ProcessSpec& spec, const Signals& signals, pid_t parent, char** argv, char** envp,
-               char** shell_argv) {
+// Runs in the child; returns only when something failed. Everything that allocates was prepared by
+// the parent.
+Refusal Become(const ProcessSpec& spec, const Signals& signals, pid_t parent, char** argv,
+               char** envp, char** shell_argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(128 + SIGKILL);  // the parent died before the line above took effect
+  if (getppid() != parent)
+    _exit(128 + SIGKILL);  // the parent died before the line above took effect
   if (spec.own_group && setpgid(0, 0) != 0) return {errno, false};
   const int streams[3] = {spec.in, spec.out, spec.err};
   for (int target = 0; target < 3; target++) {
@@ -45,7 +47,8 @@ Refusal Become(const ProcessSpec& spec, const Signals& signals, pid_t parent, ch
 StartedProcess StartProcess(const ProcessSpec& spec, const Signals& signals) {
   std::vector<char*> argv = Pointers(spec.arguments), envp = Pointers(spec.environment);
   std::vector<std::string> shell = {"/bin/sh", spec.program};
-  if (spec.arguments.size() > 1) shell.insert(shell.end(), spec.arguments.begin() + 1, spec.arguments.end());
+  if (spec.arguments.size() > 1)
+    shell.insert(shell.end(), spec.arguments.begin() + 1, spec.arguments.end());
   std::vector<char*> shell_argv = Pointers(shell);
 
   int ends[2];  // closed by a successful exec; otherwise carries the reason
@@ -59,7 +62,8 @@ StartedProcess StartProcess(const ProcessSpec& spec, const Signals& signals) {
     (void)!write(reporter.get(), &refusal, sizeof refusal);
     _exit(127);
   }
-  if (spec.own_group) setpgid(pid, pid);  // also here: signals may be sent to the group before the child runs
+  if (spec.own_group)
+    setpgid(pid, pid);  // also here: signals may be sent to the group before the child runs
   reporter.Reset();
   Refusal refusal;
   ssize_t n;

@@ -1,6 +1,7 @@
 #pragma once
-// Starting one process of the job. It dies with the process that started it (PR_SET_PDEATHSIG), leads a process group
-// of its own unless told otherwise, and inherits nothing of the launcher but the three streams.
+// Starting one process of the job. It dies with the process that started it (PR_SET_PDEATHSIG),
+// leads a process group of its own unless told otherwise, and inherits nothing of the launcher but
+// the three streams.
 
 #include <sys/types.h>
 
@@ -20,8 +21,8 @@ struct ProcessSpec {
 };
 
 struct StartedProcess {
-  pid_t pid = -1;           // -1 = not started
-  int error = 0;            // errno then
+  pid_t pid = -1;            // -1 = not started
+  int error = 0;             // errno then
   bool exec_failed = false;  // true: execve refused the program; false: fork or the set-up failed
 };
 

@@ -64,11 +64,14 @@ bool Shim::Connect() {
   hello.rank = rank_;
   hello.size = size_ > 0 ? size_ : 0;
   hello.pid = getpid();
-  memcpy(hello.secret, Job::Get().secret().data(), std::min(Job::Get().secret().size(), sizeof hello.secret));
+  memcpy(hello.secret, Job::Get().secret().data(),
+         std::min(Job::Get().secret().size(), sizeof hello.secret));
   if (SendPacket(launcher_.get(), &hello, sizeof hello, {}, deadline)) return false;
   ShimWelcome welcome = {};
-  Result<size_t> got = ReceivePacket(launcher_.get(), &welcome, sizeof welcome, &received_, deadline);
-  return got.ok() && *got == sizeof welcome && welcome.magic == kShimMagic && welcome.status == 0 && received_.size() == 3;
+  Result<size_t> got =
+      ReceivePacket(launcher_.get(), &welcome, sizeof welcome, &received_, deadline);
+  return got.ok() && *got == sizeof welcome && welcome.magic == kShimMagic && welcome.status == 0 &&
+         received_.size() == 3;
 }
 
 void Shim::Report(ShimReport::Kind kind, int32_t value, bool exec_failed) {
@@ -114,7 +117,8 @@ void Shim::OnSignal() {
   while (read(signals_.fd(), &info, sizeof info) == sizeof info) {
     int number = static_cast<int>(info.ssi_signo);
     if (number != SIGCHLD) {
-      // mpirun ends the job (MPI_Abort, say): the program hears it; the shim leaves when mpirun kills it.
+      // mpirun ends the job (MPI_Abort, say): the program hears it; the shim leaves when mpirun
+      // kills it.
       if (program_ > 0) kill(-program_, number);
       continue;
     }
@@ -130,7 +134,8 @@ void Shim::OnSignal() {
 bool Shim::OnOrder() {
   ShimOrder order;
   std::vector<UniqueFd> unwanted;
-  Result<size_t> got = ReceivePacket(launcher_.get(), &order, sizeof order, &unwanted, Deadline::After(0));
+  Result<size_t> got =
+      ReceivePacket(launcher_.get(), &order, sizeof order, &unwanted, Deadline::After(0));
   if (!got.ok() && got.fault().n[0] == ETIMEDOUT) return true;
   if (!got.ok() || *got != sizeof order) {  // the launcher died
     if (program_ > 0) kill(-program_, SIGKILL);
@@ -149,7 +154,8 @@ int Shim::Run(int argc, char** argv) {
     return kFailed;
   }
   if (!Connect()) {
-    Tell(LogLevel::kError, absl::StrCat("rank ", rank_, " cannot reach the launcher that started mpirun"));
+    Tell(LogLevel::kError,
+         absl::StrCat("rank ", rank_, " cannot reach the launcher that started mpirun"));
     return kFailed;
   }
   StartProgram(argc, argv);

@@ -1,13 +1,14 @@
 #pragma once
-// Packets between the launcher and the rank shim, the process that mpirun starts in place of each rank of an MPI
-// program (rank_shim.h). They travel over the job's lifeline socket; the first one has a magic number of its own.
+// Packets between the launcher and the rank shim, the process that mpirun starts in place of each
+// rank of an MPI program (rank_shim.h). They travel over the job's lifeline socket; the first one
+// has a magic number of its own.
 //
-//   shim: ShimHello -> launcher: ShimWelcome with three descriptors (the rank's stdin, stdout, stderr)
-//   shim: ShimReport kStarted (pid) or kNotStarted (errno)
-//   shim: ShimReport kEnded (wait status)          launcher, at any time: ShimOrder kSignal (number)
-//   launcher: ShimOrder kLeave -> the shim exits
-// The end of the connection means on either side that the other one died. Both ends are the same binary, so the
-// layout needs no version.
+//   shim: ShimHello -> launcher: ShimWelcome with three descriptors (the rank's stdin, stdout,
+//   stderr) shim: ShimReport kStarted (pid) or kNotStarted (errno) shim: ShimReport kEnded (wait
+//   status)          launcher, at any time: ShimOrder kSignal (number) launcher: ShimOrder kLeave
+//   -> the shim exits
+// The end of the connection means on either side that the other one died. Both ends are the same
+// binary, so the layout needs no version.
 
 #include <cstdint>
 
@@ -25,13 +26,14 @@ struct ShimHello {
 
 struct ShimWelcome {
   uint64_t magic;
-  uint32_t status;  // 0 = welcome with descriptors, 1 = wrong secret, 2 = rank out of range or taken
+  uint32_t
+      status;  // 0 = welcome with descriptors, 1 = wrong secret, 2 = rank out of range or taken
 };
 
 struct ShimReport {
   enum Kind : uint32_t { kStarted = 1, kNotStarted = 2, kEnded = 3 };
   uint32_t kind;
-  int32_t value;        // pid, errno or wait status
+  int32_t value;         // pid, errno or wait status
   uint32_t exec_failed;  // with kNotStarted: execve refused the program
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Signals of the launcher. It reads them from a descriptor; its children start with the mask, the dispositions and
-// the limits that the launcher itself was started with.
+// Signals of the launcher. It reads them from a descriptor; its children start with the mask, the
+// dispositions and the limits that the launcher itself was started with.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -14,8 +14,8 @@ const char* SignalName(int signal_number);
 
 class Signals {
  public:
-  // Blocks what the launcher handles (signals that were ignored at its start stay ignored), ignores SIGPIPE, and
-  // raises the soft limit of open descriptors to the hard one.
+  // Blocks what the launcher handles (signals that were ignored at its start stay ignored), ignores
+  // SIGPIPE, and raises the soft limit of open descriptors to the hard one.
   Signals();
   // Becomes readable with signalfd_siginfo records.
   int fd() const { return fd_.get(); }

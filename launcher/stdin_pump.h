@@ -1,6 +1,7 @@
 #pragma once
-// Passes a terminal's input to rank 0 through a pipe. The rank leads a background process group of the terminal, so
-// reading the terminal itself would stop it (SIGTTIN). Inputs that are not terminals are inherited instead.
+// Passes a terminal's input to rank 0 through a pipe. The rank leads a background process group of
+// the terminal, so reading the terminal itself would stop it (SIGTTIN). Inputs that are not
+// terminals are inherited instead.
 
 #include <string>
 

@@ -1,8 +1,8 @@
 #include "launcher/supervisor.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -40,12 +40,17 @@ bool MakeDirectories(const std::string& path) {
   return S_ISDIR(st.st_mode);
 }
 
-void EarlySentence(const std::string& sentence) { fprintf(stderr, "hcclrun: %s.\n", sentence.c_str()); }
+void EarlySentence(const std::string& sentence) {
+  fprintf(stderr, "hcclrun: %s.\n", sentence.c_str());
+}
 
 }  // namespace
 
 Supervisor::Supervisor(Options options)
-    : options_(std::move(options)), sinks_(&loop_), identity_(JobIdentity::Random()), server_(&loop_, this),
+    : options_(std::move(options)),
+      sinks_(&loop_),
+      identity_(JobIdentity::Random()),
+      server_(&loop_, this),
       ranks_(options_.ranks) {
   facts_.log_directory = options_.log_directory;
   facts_.timeout_text = options_.timeout_text;
@@ -82,7 +87,8 @@ int Supervisor::Prepare() {
     return 1;
   }
   if (!options_.log_directory.empty() && !MakeDirectories(options_.log_directory)) {
-    EarlySentence(absl::StrCat("--log-dir ", options_.log_directory, " cannot be created: ", strerror(errno)));
+    EarlySentence(absl::StrCat("--log-dir ", options_.log_directory,
+                               " cannot be created: ", strerror(errno)));
     return 1;
   }
   null_ = Fd(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -91,17 +97,18 @@ int Supervisor::Prepare() {
     device_count_ = options_.device_count;
   } else if (const char* text = getenv(kEnvDeviceCount)) {
     int count;
-    if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= static_cast<int>(kMaxJobRanks)) device_count_ = count;
+    if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= static_cast<int>(kMaxJobRanks))
+      device_count_ = count;
   }
-  // A single rank on a terminal stays in the foreground group: it may read the terminal (a debugger, a prompt), and
-  // Ctrl-C reaches it directly.
+  // A single rank on a terminal stays in the foreground group: it may read the terminal (a
+  // debugger, a prompt), and Ctrl-C reaches it directly.
   own_groups_ = !(size == 1 && mpi_ == MpiFlavour::kNone && isatty(STDIN_FILENO));
   return PreparePage();
 }
 
 int Supervisor::DecideMpi() {
   if (options_.mpi == MpiChoice::kOff) return 0;
-  mpi_ = options_.mpi == MpiChoice::kOpenMpi  ? MpiFlavour::kOpenMpi
+  mpi_ = options_.mpi == MpiChoice::kOpenMpi ? MpiFlavour::kOpenMpi
          : options_.mpi == MpiChoice::kMpich ? MpiFlavour::kMpich
                                              : MpiOfProgram(program_);
   if (mpi_ == MpiFlavour::kNone) return 0;
@@ -113,9 +120,11 @@ int Supervisor::DecideMpi() {
 
 int Supervisor::PreparePage() {
   auto refuse = [](const char* what, const Fault& fault) {
-    std::string why = fault.kind == FaultKind::kSystem && fault.n[0] ? strerror(static_cast<int>(fault.n[0]))
-                                                                     : "no memory is left";
-    EarlySentence(absl::StrCat(what, " cannot be set up: ", why, "; hcclrun doctor shows what this machine allows"));
+    std::string why = fault.kind == FaultKind::kSystem && fault.n[0]
+                          ? strerror(static_cast<int>(fault.n[0]))
+                          : "no memory is left";
+    EarlySentence(absl::StrCat(what, " cannot be set up: ", why,
+                               "; hcclrun doctor shows what this machine allows"));
     return 1;
   };
   Result<MemoryObject> object = MemoryObject::Create(sizeof(JobPage));
@@ -130,10 +139,13 @@ int Supervisor::PreparePage() {
   page_->version = kJobPageVersion;
   page_->ranks = static_cast<uint32_t>(options_.ranks);
   uint64_t limit = 0;
-  if (options_.memory.empty() || !ParseBytes(options_.memory.c_str(), &limit)) limit = Settings::Get().memory_bytes;
+  if (options_.memory.empty() || !ParseBytes(options_.memory.c_str(), &limit))
+    limit = Settings::Get().memory_bytes;
   page_->memory_limit_bytes = limit ? limit : MachineMemoryAvailable();
-  for (int r = 0; r < options_.ranks; r++) page_->activity[r].waiting_for.store(-1, std::memory_order_relaxed);
-  if (Fault f = server_.Start(identity_, page_, page_object_.fd())) return refuse("the lifeline socket", f);
+  for (int r = 0; r < options_.ranks; r++)
+    page_->activity[r].waiting_for.store(-1, std::memory_order_relaxed);
+  if (Fault f = server_.Start(identity_, page_, page_object_.fd()))
+    return refuse("the lifeline socket", f);
   return 0;
 }
 
@@ -162,8 +174,10 @@ std::string Supervisor::MakeStreams(int rank, StreamEnds* ends) {
   }
   for (int target : {1, 2}) {
     if (!options_.log_directory.empty()) {
-      std::string path = absl::StrCat(options_.log_directory, "/rank.", rank, target == 1 ? ".out" : ".err");
-      if (!own(target, open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666))) {
+      std::string path =
+          absl::StrCat(options_.log_directory, "/rank.", rank, target == 1 ? ".out" : ".err");
+      if (!own(target,
+               open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666))) {
         return absl::StrCat(path, " cannot be written: ", strerror(errno));
       }
     } else if (options_.ranks > 1) {
@@ -171,8 +185,8 @@ std::string Supervisor::MakeStreams(int rank, StreamEnds* ends) {
       if (pipe2(pipe, O_CLOEXEC) != 0) return absl::StrCat("no pipe for it: ", strerror(errno));
       own(target, pipe[1]);
       std::string label = options_.labels ? absl::StrCat("[", rank, "] ") : "";
-      (target == 1 ? ranks_[rank].out : ranks_[rank].err) =
-          std::make_unique<RankStream>(&loop_, target == 1 ? sinks_.out : sinks_.err, Fd(pipe[0]), label);
+      (target == 1 ? ranks_[rank].out : ranks_[rank].err) = std::make_unique<RankStream>(
+          &loop_, target == 1 ? sinks_.out : sinks_.err, Fd(pipe[0]), label);
     }
   }
   return "";
@@ -198,8 +212,14 @@ void Supervisor::StartRank(int rank, Environment* environment) {
       found = ExecRefused(spec.program, started.error);
       return OnRankRefused(rank, found.sentence, found.exit_code);
     }
-    return OnRankRefused(rank, absl::StrCat(strerror(started.error), started.error == EAGAIN ?
-                             "; the number of processes is limited (ulimit -u, or pids.max of the container)" : ""), 1);
+    return OnRankRefused(
+        rank,
+        absl::StrCat(
+            strerror(started.error),
+            started.error == EAGAIN
+                ? "; the number of processes is limited (ulimit -u, or pids.max of the container)"
+                : ""),
+        1);
   }
   ranks_[rank].phase = Rank::kRunning;
   ranks_[rank].pid = started.pid;
@@ -241,8 +261,9 @@ void Supervisor::StartMpiRun(Environment* environment) {
 
 void Supervisor::StartRanks() {
   Environment environment = CommonEnvironment();
-  Say(absl::StrCat("job ", identity_.id, ": ", options_.ranks, options_.ranks == 1 ? " rank of " : " ranks of ", program_,
-                   "; libraries: ", LibraryDirectory().empty() ? "none beside hcclrun" : LibraryDirectory(),
+  Say(absl::StrCat("job ", identity_.id, ": ", options_.ranks,
+                   options_.ranks == 1 ? " rank of " : " ranks of ", program_, "; libraries: ",
+                   LibraryDirectory().empty() ? "none beside hcclrun" : LibraryDirectory(),
                    "; device memory bound: ", page_->memory_limit_bytes >> 20, " MiB"));
   if (options_.timeout_ms) loop_.After(options_.timeout_ms, [this] { OnTimeout(); });
   if (mpi_ != MpiFlavour::kNone) return StartMpiRun(&environment);
@@ -256,7 +277,8 @@ void Supervisor::StartRanks() {
 void Supervisor::Step(int max_wait_ms) {
   loop_.RunOnce(max_wait_ms);
   if (!reap_) return;
-  // A process closes its lifeline before it can be reaped: take that news first, it gives the order of deaths.
+  // A process closes its lifeline before it can be reaped: take that news first, it gives the order
+  // of deaths.
   loop_.RunOnce(0);
   Reap();
 }
@@ -371,7 +393,8 @@ int Supervisor::Run() {
   for (Sink* sink : {sinks_.out, sinks_.err}) {
     while (sink->waiting() > 0 && !give_up_output_) Step(-1);
     if (sink->broken() && sink->broken_errno() != EPIPE) {
-      EarlySentence(absl::StrCat("output was lost, it could not be written: ", strerror(sink->broken_errno())));
+      EarlySentence(absl::StrCat("output was lost, it could not be written: ",
+                                 strerror(sink->broken_errno())));
       if (facts_.exit_code == 0) facts_.exit_code = 1;
     }
   }

@@ -1,12 +1,13 @@
 #pragma once
 // One job from its start to its verdict. Everything happens in one thread, from one event loop.
 //
-// How a job ends. The first rank that ends abnormally (killed, or a code other than 0) begins the ending: the job page
-// says so to the library, the other ranks have a second to return their errors, then their process groups get SIGTERM
-// and a second later SIGKILL. What fails after the first failure is counted and not blamed. --timeout begins with
-// SIGTERM. A signal to the launcher is passed on; ranks that survive the first death by it have 5 seconds; a second
-// signal kills. When all ranks have ended, what they left behind has a second (none after a failure) and is killed:
-// as a child subreaper the launcher is the parent of whatever lost its parent.
+// How a job ends. The first rank that ends abnormally (killed, or a code other than 0) begins the
+// ending: the job page says so to the library, the other ranks have a second to return their
+// errors, then their process groups get SIGTERM and a second later SIGKILL. What fails after the
+// first failure is counted and not blamed. --timeout begins with SIGTERM. A signal to the launcher
+// is passed on; ranks that survive the first death by it have 5 seconds; a second signal kills.
+// When all ranks have ended, what they left behind has a second (none after a failure) and is
+// killed: as a child subreaper the launcher is the parent of whatever lost its parent.
 
 #include <array>
 #include <boost/interprocess/mapped_region.hpp>
@@ -30,7 +31,8 @@
 
 namespace hcclrun {
 
-// Processes that the kernel has killed for lack of memory since it started; 0 where it does not count.
+// Processes that the kernel has killed for lack of memory since it started; 0 where it does not
+// count.
 uint64_t OomKills();
 
 class Supervisor : private LifelineServer::Listener {
@@ -45,13 +47,13 @@ class Supervisor : private LifelineServer::Listener {
     enum Phase { kNotStarted, kRunning, kEnded } phase = kNotStarted;
     pid_t pid = 0;
     int status = 0;
-    uint64_t ended_at = 0;       // event number, 0 = runs
-    uint64_t detached_at = 0;    // event number of the end of its library process, 0 = has not ended
+    uint64_t ended_at = 0;     // event number, 0 = runs
+    uint64_t detached_at = 0;  // event number of the end of its library process, 0 = has not ended
     int32_t library_pid = 0;
-    bool vanished = false;       // its library process ended, and not through exit()
-    bool ended_by_us = false;    // it ran when we began to kill
-    bool collateral = false;     // mpirun ended it
-    int shim = -1;               // connection of its shim
+    bool vanished = false;     // its library process ended, and not through exit()
+    bool ended_by_us = false;  // it ran when we began to kill
+    bool collateral = false;   // mpirun ended it
+    int shim = -1;             // connection of its shim
     std::unique_ptr<RankStream> out, err;
   };
   // The rank's ends of its streams: numbers, and the owners of those that the launcher must close.

@@ -40,19 +40,23 @@ void Supervisor::OnAttached(int rank, int32_t pid) {
   ranks_[rank].library_pid = pid;
   ranks_[rank].detached_at = 0;
   ranks_[rank].vanished = false;
-  if (mpi_ != MpiFlavour::kNone || options_.mpi != MpiChoice::kAuto || ranks_.size() == 1 || ending_) return;
+  if (mpi_ != MpiFlavour::kNone || options_.mpi != MpiChoice::kAuto || ranks_.size() == 1 ||
+      ending_)
+    return;
   // A script, or a library loaded late, may hide MPI from the look into the program's file.
   MpiFlavour flavour = MpiOfProcess(pid);
   if (flavour == MpiFlavour::kNone) return;
   facts_.detail = absl::StrCat("rank ", rank, " runs ", MpiName(flavour), " (in process ", pid,
-                               ") and was not started by its mpirun, so that every rank is an MPI job of its own; use --mpi ",
+                               ") and was not started by its mpirun, so that every rank is an MPI "
+                               "job of its own; use --mpi ",
                                flavour == MpiFlavour::kOpenMpi ? "openmpi" : "mpich",
                                ", or --mpi off if that is what you want");
   BeginEnding(VerdictFacts::Cause::kMpi, Stage::kTerminating);
 }
 
 void Supervisor::OnDetached(int rank, int32_t pid, bool finished) {
-  if (server_.connections_of(rank) == 0) page_->committed_bytes[rank].store(0, std::memory_order_relaxed);
+  if (server_.connections_of(rank) == 0)
+    page_->committed_bytes[rank].store(0, std::memory_order_relaxed);
   Rank& r = ranks_[rank];
   if (r.library_pid != pid) return;
   r.detached_at = ++events_;
@@ -91,7 +95,8 @@ void Supervisor::OnShimReport(int rank, const ShimReport& report) {
       if (stage_ >= Stage::kTerminating) SignalRank(rank, SIGKILL);
       return;
     case ShimReport::kNotStarted: {
-      FoundProgram why = ExecRefused(Substitute(options_.command[0], rank, options_.ranks), report.value);
+      FoundProgram why =
+          ExecRefused(Substitute(options_.command[0], rank, options_.ranks), report.value);
       return OnRankRefused(rank, why.sentence, report.exec_failed ? why.exit_code : 1);
     }
     case ShimReport::kEnded:
@@ -121,10 +126,12 @@ void Supervisor::OnRankEnded(int rank, int status) {
   r.phase = Rank::kEnded;
   r.status = status;
   r.ended_at = events_;
-  if (server_.connections_of(rank) == 0) page_->committed_bytes[rank].store(0, std::memory_order_relaxed);
+  if (server_.connections_of(rank) == 0)
+    page_->committed_bytes[rank].store(0, std::memory_order_relaxed);
   if (rank == 0) stdin_pump_.reset();
   if (status != 0 && !ending_) {
-    if (terminal_signal_ && WIFSIGNALED(status) && WTERMSIG(status) == terminal_signal_) interrupted_ = terminal_signal_;
+    if (terminal_signal_ && WIFSIGNALED(status) && WTERMSIG(status) == terminal_signal_)
+      interrupted_ = terminal_signal_;
     if (interrupted_) {
       BeginEnding(VerdictFacts::Cause::kSignalled, Stage::kGrace);
     } else {
@@ -138,7 +145,8 @@ void Supervisor::OnRankEnded(int rank, int status) {
     if (other.phase == Rank::kRunning) return;
     if (other.phase == Rank::kNotStarted && !ending_) return;
   }
-  // Shims of failed ranks stay until now, because mpirun would have ended the others when they left.
+  // Shims of failed ranks stay until now, because mpirun would have ended the others when they
+  // left.
   for (const Rank& other : ranks_) {
     if (other.shim >= 0) server_.SendOrder(other.shim, {ShimOrder::kLeave, 0});
   }
@@ -164,8 +172,8 @@ void Supervisor::OnMpiRunEnded(int status) {
   Say(absl::StrCat("mpirun ended with code ", ExitCodeOf(status)));
   mpirun_code_ = ExitCodeOf(status);
   if (ending_ || missing == 0) return;
-  facts_.detail = absl::StrCat(mpirun_.path, " ended with code ", ExitCodeOf(status), " before ", missing, " of ",
-                               ranks_.size(), " ranks had started");
+  facts_.detail = absl::StrCat(mpirun_.path, " ended with code ", ExitCodeOf(status), " before ",
+                               missing, " of ", ranks_.size(), " ranks had started");
   BeginEnding(VerdictFacts::Cause::kMpi, Stage::kTerminating);
 }
 
@@ -199,7 +207,8 @@ void Supervisor::BeginEnding(VerdictFacts::Cause cause, Stage stage) {
   if (!interrupted_) facts_.ranks = early ? early_snapshot_ : Snapshot();
   if (page_) page_->aborting.store(1, std::memory_order_release);
   // mpirun comments on what we do now; the verdict says it better.
-  if (mpirun_output_ && !options_.verbose && cause != VerdictFacts::Cause::kMpi) mpirun_output_->Discard();
+  if (mpirun_output_ && !options_.verbose && cause != VerdictFacts::Cause::kMpi)
+    mpirun_output_->Discard();
   Advance(stage);
 }
 
@@ -207,7 +216,8 @@ void Supervisor::Advance(Stage stage) {
   if (stage <= stage_) return;
   stage_ = stage;
   if (stage == Stage::kGrace) {
-    loop_.After(interrupted_ ? kGraceAfterSignalMs : kGraceMs, [this] { Advance(Stage::kTerminating); });
+    loop_.After(interrupted_ ? kGraceAfterSignalMs : kGraceMs,
+                [this] { Advance(Stage::kTerminating); });
     return;
   }
   bool not_started = false;
@@ -245,7 +255,8 @@ void Supervisor::SignalAll(int signal_number) {
   for (size_t r = 0; r < ranks_.size(); r++) SignalRank(static_cast<int>(r), signal_number);
 }
 
-// Ends every process below the launcher but the guard: kills its children, inherits theirs, kills those.
+// Ends every process below the launcher but the guard: kills its children, inherits theirs, kills
+// those.
 void Supervisor::KillDescendants() {
   Deadline deadline = Deadline::After(5'000);
   while (!deadline.passed()) {
@@ -283,13 +294,15 @@ void Supervisor::Judge() {
     if (interrupted_) facts_.cause = VerdictFacts::Cause::kSignalled;
   }
   facts_.signal = interrupted_;
-  // A rank's end is dated by the end of its lifeline, which comes before its peers can know of it; a rank that was
-  // wrapped by another process, or never loaded the library, by its reaping. Ends that cannot be told apart: a death
-  // by a signal comes before an exit with a code, because survivors of a death return errors.
+  // A rank's end is dated by the end of its lifeline, which comes before its peers can know of it;
+  // a rank that was wrapped by another process, or never loaded the library, by its reaping. Ends
+  // that cannot be told apart: a death by a signal comes before an exit with a code, because
+  // survivors of a death return errors.
   using Key = std::tuple<bool, uint64_t, bool>;
   auto key = [](const Rank& r) {
     bool direct = r.library_pid == r.pid && r.detached_at != 0;
-    return Key(r.collateral, direct ? std::min(r.detached_at, r.ended_at) : r.ended_at, !WIFSIGNALED(r.status));
+    return Key(r.collateral, direct ? std::min(r.detached_at, r.ended_at) : r.ended_at,
+               !WIFSIGNALED(r.status));
   };
   int first = -1;
   for (size_t i = 0; i < ranks_.size(); i++) {

@@ -22,13 +22,15 @@ std::string CallText(const RankNote& note) {
 }
 
 bool Called(const RankNote& note) {
-  return note.library_pid != 0 && note.call > 0 && note.call < static_cast<uint32_t>(CallId::kCount);
+  return note.library_pid != 0 && note.call > 0 &&
+         note.call < static_cast<uint32_t>(CallId::kCount);
 }
 
 std::string WaitingText(const RankNote& note, size_t ranks) {
   if (note.waiting == 0 || note.waiting >= ranks) return "";
   bool known = note.waiting_for >= 0 && static_cast<size_t>(note.waiting_for) < ranks;
-  if (note.waiting == 1) return known ? absl::StrCat(" waiting for rank ", note.waiting_for) : " waiting for one rank";
+  if (note.waiting == 1)
+    return known ? absl::StrCat(" waiting for rank ", note.waiting_for) : " waiting for one rank";
   return absl::StrCat(" waiting for ", note.waiting, " ranks", known ? ", one of them rank " : "",
                       known ? std::to_string(note.waiting_for) : "");
 }
@@ -40,7 +42,9 @@ std::string Doing(const RankNote& note, size_t ranks, bool plural) {
   if (note.ended) return "had ended";
   if (note.library_pid == 0) return absl::StrCat("had not called the library yet");
   if (!Called(note)) return absl::StrCat(was, " outside the library");
-  if (note.library_gone) return absl::StrCat("had ended ", plural ? "their" : "its", " use of the library after ", CallText(note));
+  if (note.library_gone)
+    return absl::StrCat("had ended ", plural ? "their" : "its", " use of the library after ",
+                        CallText(note));
   if (note.inside) return absl::StrCat(was, " in ", CallText(note), WaitingText(note, ranks));
   return absl::StrCat(was, " outside the library after ", CallText(note));
 }
@@ -54,7 +58,8 @@ std::string OthersText(const VerdictFacts& facts) {
   for (size_t r = 0; r < facts.ranks.size(); r++) {
     if (static_cast<int>(r) == facts.rank) continue;
     std::string key = Doing(facts.ranks[r], facts.ranks.size(), true);
-    auto it = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
+    auto it =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
     if (it == groups.end()) it = groups.insert(groups.end(), {key, {&facts.ranks[r], {}}});
     it->second.ranks.push_back(static_cast<int>(r));
   }
@@ -68,9 +73,12 @@ std::string OthersText(const VerdictFacts& facts) {
       continue;
     }
     if (g > 0) absl::StrAppend(&text, g + 1 == groups.size() ? " and " : ", ");
-    absl::StrAppend(&text, Ranks(group.ranks), " ", Doing(*group.first, facts.ranks.size(), group.ranks.size() > 1));
+    absl::StrAppend(&text, Ranks(group.ranks), " ",
+                    Doing(*group.first, facts.ranks.size(), group.ranks.size() > 1));
   }
-  if (elsewhere) absl::StrAppend(&text, " and ", elsewhere, elsewhere == 1 ? " rank was" : " ranks were", " elsewhere");
+  if (elsewhere)
+    absl::StrAppend(&text, " and ", elsewhere, elsewhere == 1 ? " rank was" : " ranks were",
+                    " elsewhere");
   return text + ".";
 }
 
@@ -78,10 +86,11 @@ std::string SignalAdvice(int signal_number, bool core, bool out_of_memory) {
   std::string text;
   switch (signal_number) {
     case SIGKILL:
-      return out_of_memory
-                 ? " The kernel killed a process for lack of memory while the job ran (oom_kill in /proc/vmstat): use "
-                   "fewer ranks, smaller buffers, or bound device memory with --memory."
-                 : " SIGKILL comes from outside the program: somebody's kill -9, a resource manager, or a memory limit.";
+      return out_of_memory ? " The kernel killed a process for lack of memory while the job ran "
+                             "(oom_kill in /proc/vmstat): use "
+                             "fewer ranks, smaller buffers, or bound device memory with --memory."
+                           : " SIGKILL comes from outside the program: somebody's kill -9, a "
+                             "resource manager, or a memory limit.";
     case SIGSEGV:
       text = " It accessed an address that is not mapped or not accessible.";
       break;
@@ -89,10 +98,14 @@ std::string SignalAdvice(int signal_number, bool core, bool out_of_memory) {
       text = " It accessed a mapped page that has no memory or file behind it.";
       break;
     case SIGABRT:
-      text = " It called abort(): usually a failed assertion or an uncaught exception, reported just above.";
+      text =
+          " It called abort(): usually a failed assertion or an uncaught exception, reported just "
+          "above.";
       break;
     case SIGILL:
-      text = " It executed an instruction that this processor does not have: was it built for another machine?";
+      text =
+          " It executed an instruction that this processor does not have: was it built for another "
+          "machine?";
       break;
     case SIGPIPE:
       return " It wrote to a pipe or socket that nobody reads any more.";
@@ -117,7 +130,8 @@ std::string CodeAdvice(int code) {
   if (code == 127) return " A shell exits with 127 when it does not find a command.";
   if (code == 126) return " A shell exits with 126 when it may not execute a command.";
   if (code > 128 && code <= 128 + 64) {
-    return absl::StrCat(" A shell exits with ", code, " when its command was killed by ", SignalName(code - 128), ".");
+    return absl::StrCat(" A shell exits with ", code, " when its command was killed by ",
+                        SignalName(code - 128), ".");
   }
   return "";
 }
@@ -142,7 +156,8 @@ std::string RankFailedText(const VerdictFacts& facts) {
   std::string text = Who(note, facts.rank);
   if (WIFSIGNALED(facts.status)) {
     int number = WTERMSIG(facts.status);
-    absl::StrAppend(&text, " was killed by signal ", number, " (", SignalName(number), ")", LastCallText(note),
+    absl::StrAppend(&text, " was killed by signal ", number, " (", SignalName(number), ")",
+                    LastCallText(note),
                     SignalAdvice(number, WCOREDUMP(facts.status), facts.out_of_memory));
   } else {
     int code = WEXITSTATUS(facts.status);
@@ -155,19 +170,21 @@ std::string VanishedText(const VerdictFacts& facts) {
   if (facts.vanished_rank < 0 || facts.vanished_rank == facts.rank) return "";
   const RankNote& note = facts.ranks[facts.vanished_rank];
   return absl::StrCat(" Before that, process ", note.library_pid, " of rank ", facts.vanished_rank,
-                      " had ended without exit()", Called(note) ? " after " : "", Called(note) ? CallText(note) : "",
-                      ", under the rank's own process ", note.pid, ": look there first.");
+                      " had ended without exit()", Called(note) ? " after " : "",
+                      Called(note) ? CallText(note) : "", ", under the rank's own process ",
+                      note.pid, ": look there first.");
 }
 
 std::string AfterwardsText(const VerdictFacts& facts) {
   std::string text;
   if (facts.failed_afterwards) {
-    absl::StrAppend(&text, " ", facts.failed_afterwards, facts.failed_afterwards == 1 ? " other rank" : " other ranks",
+    absl::StrAppend(&text, " ", facts.failed_afterwards,
+                    facts.failed_afterwards == 1 ? " other rank" : " other ranks",
                     " failed afterwards.");
   }
   if (facts.ended_by_us) {
-    absl::StrAppend(&text, " hcclrun ended ", facts.ended_by_us, facts.ended_by_us == 1 ? " rank" : " ranks",
-                    " that still ran.");
+    absl::StrAppend(&text, " hcclrun ended ", facts.ended_by_us,
+                    facts.ended_by_us == 1 ? " rank" : " ranks", " that still ran.");
   }
   return text;
 }
@@ -175,7 +192,8 @@ std::string AfterwardsText(const VerdictFacts& facts) {
 std::string LogsText(const VerdictFacts& facts) {
   if (facts.log_directory.empty()) return "";
   if (facts.rank >= 0) {
-    return absl::StrCat(" Its output is in ", facts.log_directory, "/rank.", facts.rank, ".err and .out.");
+    return absl::StrCat(" Its output is in ", facts.log_directory, "/rank.", facts.rank,
+                        ".err and .out.");
   }
   return absl::StrCat(" The ranks' output is in ", facts.log_directory, "/rank.*.err and .out.");
 }
@@ -191,7 +209,9 @@ void RankNote::CopyActivity(const RankActivity& activity) {
   waiting_for = activity.waiting_for.load(std::memory_order_relaxed);
 }
 
-int ExitCodeOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+int ExitCodeOf(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 std::string RankList(const std::vector<int>& ranks) {
   std::string text;
@@ -216,21 +236,23 @@ std::string Verdict(const VerdictFacts& facts) {
       absl::StrAppend(&text, RankFailedText(facts), VanishedText(facts), OthersText(facts));
       break;
     case VerdictFacts::Cause::kTimeout:
-      absl::StrAppend(&text, "the job did not end within ", facts.timeout_text, " s (--timeout).", OthersText(facts),
-                      " Raise --timeout if the job only needs longer.");
+      absl::StrAppend(&text, "the job did not end within ", facts.timeout_text, " s (--timeout).",
+                      OthersText(facts), " Raise --timeout if the job only needs longer.");
       break;
     case VerdictFacts::Cause::kSignalled:
-      absl::StrAppend(&text, "received ", SignalName(facts.signal), " and passed it on to the ranks.",
-                      OthersText(facts));
+      absl::StrAppend(&text, "received ", SignalName(facts.signal),
+                      " and passed it on to the ranks.", OthersText(facts));
       break;
     case VerdictFacts::Cause::kRankRefused:
-      absl::StrAppend(&text, "rank ", facts.rank, " could not be started: ", facts.detail, ".", OthersText(facts));
+      absl::StrAppend(&text, "rank ", facts.rank, " could not be started: ", facts.detail, ".",
+                      OthersText(facts));
       break;
     case VerdictFacts::Cause::kMpi:
       absl::StrAppend(&text, facts.detail, ".", OthersText(facts));
       break;
   }
-  absl::StrAppend(&text, AfterwardsText(facts), LogsText(facts), " Exit code ", facts.exit_code, ".");
+  absl::StrAppend(&text, AfterwardsText(facts), LogsText(facts), " Exit code ", facts.exit_code,
+                  ".");
   return text;
 }
 

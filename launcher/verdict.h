@@ -1,5 +1,6 @@
 #pragma once
-// The paragraph that says how a job ended. Every sentence of it is in verdict.cpp; this is pure: facts in, text out.
+// The paragraph that says how a job ended. Every sentence of it is in verdict.cpp; this is pure:
+// facts in, text out.
 
 #include <cstdint>
 #include <string>
@@ -9,15 +10,15 @@
 
 namespace hcclrun {
 
-// What was known of a rank at the moment of the first failure. The fields of the library come from shared memory that
-// ranks can write: copied once, and never trusted to be in range.
+// What was known of a rank at the moment of the first failure. The fields of the library come from
+// shared memory that ranks can write: copied once, and never trusted to be in range.
 struct RankNote {
   bool started = false;
   bool ended = false;
-  int32_t pid = 0;           // of the process that the launcher started
-  int32_t library_pid = 0;   // of the process that loaded the library, 0 = none did
+  int32_t pid = 0;            // of the process that the launcher started
+  int32_t library_pid = 0;    // of the process that loaded the library, 0 = none did
   bool library_gone = false;  // that process has ended
-  uint32_t call = 0;         // CallId
+  uint32_t call = 0;          // CallId
   bool inside = false;
   uint64_t sequence = 0;
   uint32_t waiting = 0;
@@ -44,7 +45,8 @@ struct VerdictFacts {
   int failed_afterwards = 0;  // on their own
   int ended_by_us = 0;
   bool out_of_memory = false;  // the kernel killed a process for lack of memory while the job ran
-  // A rank whose library process vanished before the failure above, though the rank's own process went on; -1 = none.
+  // A rank whose library process vanished before the failure above, though the rank's own process
+  // went on; -1 = none.
   int vanished_rank = -1;
   std::string log_directory;
   int exit_code = 1;

@@ -1,0 +1,191 @@
+// Starting and ending jobs of ordinary programs.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "run_launcher.h"
+
+namespace hcclrun::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Job, SucceedsSilently) {
+  for (const char* n : {"1", "2", "7", "64"}) {
+    Outcome o = RunLauncher({"-n", n, "/bin/true"});
+    EXPECT_EQ(o.code, 0);
+    EXPECT_EQ(o.out + o.err, "");
+  }
+}
+
+TEST(Job, RanksKnowWhoTheyAre) {
+  Outcome o = RunLauncher({"-n", "2", "--no-label", "-x", "MINE=r{rank}", "sh", "-c",
+                           "echo $RANK $LOCAL_RANK $RANK_ID $DEVICE_ID $WORLD_SIZE $RANK_SIZE "
+                           "$MINE {rank}/{size} $0 $@",
+                           "arg{rank}", "last"});
+  EXPECT_THAT(SortedLines(o.out),
+              ElementsAre("0 0 0 0 2 2 r0 0/2 arg0 last", "1 1 1 1 2 2 r1 1/2 arg1 last"));
+}
+
+TEST(Job, TheProgramsNameIsSubstituted) {
+  Outcome o = RunLauncher({"-n", "1", "/bin/tru{rank}"});
+  EXPECT_EQ(o.code, 127);
+  EXPECT_THAT(o.err, HasSubstr("/bin/tru0"));
+}
+
+TEST(Job, InputGoesToRankZero) {
+  LauncherRun::Setup setup;
+  setup.input = "hello";
+  Outcome o = RunLauncher({"-n", "3", "sh", "-c", "echo got:$(cat)"}, setup);
+  EXPECT_THAT(SortedLines(o.out), ElementsAre("[0] got:hello", "[1] got:", "[2] got:"));
+}
+
+TEST(Job, ExitCodeIsThatOfTheFailingRank) {
+  Outcome o = RunLauncher({"-n", "4", "sh", "-c", "test {rank} != 2 || exit 7; exec sleep 1000"});
+  EXPECT_EQ(o.code, 7);
+  EXPECT_THAT(o.err, HasSubstr("hcclrun: rank 2 (pid "));
+  EXPECT_THAT(o.err, HasSubstr("exited with code 7; it had not called the library yet."));
+  EXPECT_THAT(o.err, HasSubstr("Exit code 7.\n"));
+}
+
+TEST(Job, ARankKilledBySignalGives128PlusSignal) {
+  Outcome o =
+      RunLauncher({"-n", "2", "sh", "-c", "test {rank} = 0 || kill -SEGV $$; exec sleep 1000"});
+  EXPECT_EQ(o.code, 139);
+  EXPECT_THAT(o.err, HasSubstr("rank 1 (pid "));
+  EXPECT_THAT(o.err, HasSubstr("signal 11 (SIGSEGV)"));
+}
+
+TEST(Job, ARankMayFinishBeforeTheOthers) {
+  Outcome o =
+      RunLauncher({"-n", "3", "sh", "-c", "test {rank} = 0 && exit 0; echo working; sleep 0.2"});
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(CountOf(o.out, "working"), 2);
+}
+
+TEST(Job, TimeoutEndsItWith124) {
+  Outcome o = RunLauncher({"-n", "3", "--timeout", "0.3", "sleep", "1000"});
+  EXPECT_EQ(o.code, 124);
+  EXPECT_THAT(o.err, HasSubstr("did not end within 0.3 s (--timeout)"));
+}
+
+TEST(Job, TimeoutDoesNotTouchAJobThatEnds) {
+  EXPECT_EQ(RunLauncher({"-n", "2", "--timeout", "50", "true"}).code, 0);
+}
+
+TEST(Job, SignalsArePassedOn) {
+  for (auto [number, code] :
+       {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}}) {
+    LauncherRun run(
+        {"-n", "2", "sh", "-c",
+         "trap 'echo caught; exit 0' INT TERM HUP; echo ready; while :; do sleep 0.05; done"});
+    ASSERT_TRUE(run.WaitForOut("ready", 2));
+    run.Signal(number);
+    Outcome o = run.Wait();
+    EXPECT_EQ(o.code, code);
+    EXPECT_EQ(CountOf(o.out, "caught"), 2) << o.out;
+  }
+}
+
+TEST(Job, ASecondSignalKills) {
+  LauncherRun run(
+      {"-n", "2", "sh", "-c", "trap '' INT TERM; echo ready; while :; do sleep 1000; done"});
+  ASSERT_TRUE(run.WaitForOut("ready", 2));
+  run.Signal(SIGINT);
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait().code, 130);
+}
+
+TEST(Job, UserSignalsReachTheRanksAndNothingElse) {
+  LauncherRun run({"-n", "2", "sh", "-c",
+                   "trap 'echo usr; exit 0' USR1; echo ready; while :; do sleep 0.05; done"});
+  ASSERT_TRUE(run.WaitForOut("ready", 2));
+  run.Signal(SIGUSR1);
+  Outcome o = run.Wait();
+  EXPECT_EQ(CountOf(o.out, "usr"), 2) << o.out;
+}
+
+TEST(Job, AMissingProgramIs127) {
+  Outcome o = RunLauncher({"-n", "2", "no-such-program-here"});
+  EXPECT_EQ(o.code, 127);
+  EXPECT_THAT(o.err, HasSubstr("hcclrun: no program 'no-such-program-here' in PATH"));
+}
+
+TEST(Job, AProgramThatIsNotExecutableIs126) {
+  Outcome o = RunLauncher({"-n", "2", "/etc/passwd"});
+  EXPECT_EQ(o.code, 126);
+  EXPECT_THAT(o.err, HasSubstr("not executable"));
+  EXPECT_EQ(RunLauncher({"-n", "2", "/tmp"}).code, 126);
+}
+
+TEST(Job, AMissingInterpreterIsSaid) {
+  char path[] = "/tmp/hcclrun-script-XXXXXX";
+  int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  const char text[] = "#!/no/such/interpreter\n";
+  ASSERT_EQ(write(fd, text, sizeof text - 1), static_cast<ssize_t>(sizeof text - 1));
+  fchmod(fd, 0700);
+  close(fd);
+  Outcome o = RunLauncher({"-n", "2", path});
+  unlink(path);
+  EXPECT_EQ(o.code, 127);
+  EXPECT_THAT(o.err, HasSubstr("interpreter"));
+}
+
+TEST(Job, BadUsageIs2WithASentence) {
+  Outcome o = RunLauncher({"-n", "2", "--frobnicate", "true"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("hcclrun: unknown or ambiguous option --frobnicate"));
+  EXPECT_EQ(o.out, "");
+}
+
+TEST(Job, HelpAndVersion) {
+  EXPECT_EQ(RunLauncher({"--help"}).code, 0);
+  EXPECT_THAT(RunLauncher({"--help"}).out, HasSubstr("Usage: hcclrun -n N"));
+  EXPECT_THAT(RunLauncher({"--version"}).out, HasSubstr("hcclrun 0."));
+}
+
+TEST(Job, NoDescriptorLeaksIntoRanks) {
+  // Other programs' descriptors may come from the test's own surroundings; they are the same for
+  // every command.
+  Outcome one = RunLauncher({"-n", "1", "sh", "-c", "ls /proc/self/fd | wc -l"});
+  Outcome three = RunLauncher({"-n", "3", "--no-label", "sh", "-c", "ls /proc/self/fd | wc -l"});
+  FILE* f = popen("ls /proc/self/fd | wc -l", "re");
+  char direct[32] = "";
+  ASSERT_NE(fgets(direct, sizeof direct, f), nullptr);
+  pclose(f);
+  EXPECT_EQ(one.out, direct);
+  EXPECT_EQ(three.out, std::string(direct) + direct + direct);
+}
+
+TEST(Job, LeftoversOfASuccessfulJobAreEnded) {
+  Outcome o = RunLauncher(
+      {"-n", "2", "--no-label", "sh", "-c",
+       "sleep 1000 & echo pid $!; setsid sleep 1000 > /dev/null 2>&1 & echo pid $!; exit 0"});
+  EXPECT_EQ(o.code, 0);
+  std::vector<pid_t> pids = PidsAfter(o.out, "pid ");
+  EXPECT_EQ(pids.size(), 4u);
+  for (pid_t pid : pids) EXPECT_TRUE(WaitUntilGone(pid)) << pid;
+}
+
+TEST(Job, AJobInsideAJobIsItsOwn) {
+  Outcome o = RunLauncher({"-n", "1", HCCLRUN_BINARY, "-n", "2", LAUNCHER_RANK, "page"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(CountOf(o.out, "2 ranks"), 2) << o.out;
+}
+
+TEST(Job, SharedRootInfoIsAnnounced) {
+  Outcome o =
+      RunLauncher({"-n", "1", "--shared-root-info", "sh", "-c", "echo $HCCLRUN_SHARED_ROOT_INFO"});
+  EXPECT_EQ(o.out, "1\n");
+}
+
+}  // namespace
+}  // namespace hcclrun::testing
