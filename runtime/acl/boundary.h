@@ -1,7 +1,8 @@
 #pragma once
-// What every function of the C boundary does around its body: refuse calls in forked children without touching a
-// lock, note the call, keep exceptions inside, turn the fault into a code and tell the user. The bodies check the
-// arguments in the order of semantics B.1 and B.2, translate and call device/; nothing else.
+// What every function of the C boundary does around its body: refuse calls in forked children
+// without touching a lock, note the call, keep exceptions inside, turn the fault into a code and
+// tell the user. The bodies check the arguments in the order of semantics B.1 and B.2, translate
+// and call device/; nothing else.
 
 #include <exception>
 #include <new>
@@ -34,16 +35,21 @@ aclError Answer(CallId id, Body&& body) noexcept {
   }
 }
 
-inline Fault NullArgument(const char* parameter) { return Fault(FaultKind::kNullArgument, parameter); }
+inline Fault NullArgument(const char* parameter) {
+  return Fault(FaultKind::kNullArgument, parameter);
+}
 
 // A zero size or count, which the acl layer itself refuses (semantics B.1).
 inline Fault ZeroArgument(const char* parameter) {
-  return Fault(FaultKind::kBadValue, {0, 1, UINT64_MAX}, parameter).WithCode(ACL_ERROR_INVALID_PARAM);
+  return Fault(FaultKind::kBadValue, {0, 1, UINT64_MAX}, parameter)
+      .WithCode(ACL_ERROR_INVALID_PARAM);
 }
 
 // A value that the acl layer itself refuses.
-inline Fault InvalidArgument(uint64_t given, uint64_t lowest, uint64_t highest, const char* parameter) {
-  return Fault(FaultKind::kBadValue, {given, lowest, highest}, parameter).WithCode(ACL_ERROR_INVALID_PARAM);
+inline Fault InvalidArgument(uint64_t given, uint64_t lowest, uint64_t highest,
+                             const char* parameter) {
+  return Fault(FaultKind::kBadValue, {given, lowest, highest}, parameter)
+      .WithCode(ACL_ERROR_INVALID_PARAM);
 }
 
 // kNoContext on a thread without a device (semantics G.3).
@@ -55,7 +61,8 @@ inline Fault NeedContext() {
 // Time-outs of synchronising calls: -1 for ever, less is refused (semantics G.1, G.2).
 inline Fault CheckTimeout(int32_t timeout) {
   if (timeout >= -1) return Fault::None();
-  return Fault(FaultKind::kBadValue, {uint64_t(int64_t{timeout}), 0, 0}, "timeout (-1 waits for ever)");
+  return Fault(FaultKind::kBadValue, {uint64_t(int64_t{timeout}), 0, 0},
+               "timeout (-1 waits for ever)");
 }
 
 // Calls `use(stream)` with the stream of a C handle, on a thread that has a context.

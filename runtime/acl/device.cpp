@@ -63,7 +63,8 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
 aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
   return Answer(CallId::aclrtSetDeviceSatMode, [&]() -> Fault {
     if (mode != ACL_RT_OVERFLOW_MODE_SATURATION && mode != ACL_RT_OVERFLOW_MODE_INFNAN) {
-      return InvalidArgument(mode, ACL_RT_OVERFLOW_MODE_SATURATION, ACL_RT_OVERFLOW_MODE_INFNAN, "mode");
+      return InvalidArgument(mode, ACL_RT_OVERFLOW_MODE_SATURATION, ACL_RT_OVERFLOW_MODE_INFNAN,
+                             "mode");
     }
     Result<Device*> device = Device::Current();
     if (!device.ok()) return device.fault();
@@ -77,7 +78,8 @@ aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode) {
     if (!mode) return NullArgument("mode");
     Result<Device*> device = Device::Current();
     if (!device.ok()) return device.fault();
-    *mode = static_cast<aclrtFloatOverflowMode>((*device)->saturation_mode.load(std::memory_order_relaxed));
+    *mode = static_cast<aclrtFloatOverflowMode>(
+        (*device)->saturation_mode.load(std::memory_order_relaxed));
     return Fault::None();
   });
 }

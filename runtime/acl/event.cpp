@@ -1,14 +1,16 @@
 // Events (semantics G.2).
 
+#include "device/event.h"
+
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
-#include "device/event.h"
 
 namespace hcclrun {
 namespace {
 
-constexpr uint32_t kKnownFlags = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE |
-                                 ACL_EVENT_DEVICE_USE_ONLY | ACL_EVENT_EXTERNAL | ACL_EVENT_IPC;
+constexpr uint32_t kKnownFlags = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS |
+                                 ACL_EVENT_TIME_LINE | ACL_EVENT_DEVICE_USE_ONLY |
+                                 ACL_EVENT_EXTERNAL | ACL_EVENT_IPC;
 
 Fault CreateEvent(aclrtEvent* event, Event::Kind kind, uint32_t flags) {
   if (!event) return NullArgument("event");
@@ -33,15 +35,18 @@ Fault WithEvent(aclrtEvent handle, const char* parameter, Use&& use) {
 using namespace hcclrun;
 
 aclError aclrtCreateEvent(aclrtEvent* event) {
-  return Answer(CallId::aclrtCreateEvent, [&] { return CreateEvent(event, Event::Kind::kPlain, ACL_EVENT_SYNC); });
+  return Answer(CallId::aclrtCreateEvent,
+                [&] { return CreateEvent(event, Event::Kind::kPlain, ACL_EVENT_SYNC); });
 }
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
-  return Answer(CallId::aclrtCreateEventWithFlag, [&] { return CreateEvent(event, Event::Kind::kWithFlag, flag); });
+  return Answer(CallId::aclrtCreateEventWithFlag,
+                [&] { return CreateEvent(event, Event::Kind::kWithFlag, flag); });
 }
 
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
-  return Answer(CallId::aclrtCreateEventExWithFlag, [&] { return CreateEvent(event, Event::Kind::kExWithFlag, flag); });
+  return Answer(CallId::aclrtCreateEventExWithFlag,
+                [&] { return CreateEvent(event, Event::Kind::kExWithFlag, flag); });
 }
 
 aclError aclrtDestroyEvent(aclrtEvent event) {
@@ -64,7 +69,8 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
     return WithEvent(event, "event", [&](Event& e) {
       return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
         Fault fault = e.Reset(s);
-        if (fault.kind == FaultKind::kNotSupported) fault.code_override = ACL_ERROR_RT_PARAM_INVALID;
+        if (fault.kind == FaultKind::kNotSupported)
+          fault.code_override = ACL_ERROR_RT_PARAM_INVALID;
         return fault;
       });
     });
@@ -76,7 +82,8 @@ aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     return WithEvent(event, "event", [&](Event& e) {
       return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
         Fault fault = e.WaitIn(s);
-        if (fault.kind == FaultKind::kEventNotRecorded) fault.code_override = ACL_ERROR_RT_PARAM_INVALID;
+        if (fault.kind == FaultKind::kEventNotRecorded)
+          fault.code_override = ACL_ERROR_RT_PARAM_INVALID;
         return fault;
       });
     });
@@ -87,7 +94,8 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
   return Answer(CallId::aclrtQueryEventStatus, [&]() -> Fault {
     if (!status) return NullArgument("status");
     return WithEvent(event, "event", [&](Event& e) {
-      *status = e.Complete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+      *status =
+          e.Complete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
       return Fault::None();
     });
   });

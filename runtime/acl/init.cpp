@@ -1,5 +1,6 @@
-// aclInit, aclFinalize and the texts of errors (semantics G.4, F.3). Initialising only counts: every other call works
-// without it, because programs make some before it or go without (aclrtGetDeviceCount, profiling, --help paths).
+// aclInit, aclFinalize and the texts of errors (semantics G.4, F.3). Initialising only counts:
+// every other call works without it, because programs make some before it or go without
+// (aclrtGetDeviceCount, profiling, --help paths).
 
 #include <cstdio>
 #include <mutex>
@@ -41,7 +42,8 @@ Fault CheckConfig(const char* path) {
   }
   bool blank = text.find_first_not_of(" \t\r\n") == std::string::npos;
   if (blank || nlohmann::json::accept(text)) return Fault::None();
-  return Fault(FaultKind::kBadValue, {0, 0, 0}, "configPath (a file that is not JSON)").WithCode(ACL_ERROR_PARSE_FILE);
+  return Fault(FaultKind::kBadValue, {0, 0, 0}, "configPath (a file that is not JSON)")
+      .WithCode(ACL_ERROR_PARSE_FILE);
 }
 
 }  // namespace

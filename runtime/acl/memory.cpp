@@ -10,8 +10,8 @@ namespace {
 
 bool KnownPolicy(int policy) {
   // Pages are the host's: the value selects nothing, but a wild one is a mistake.
-  constexpr int kModifiers =
-      ACL_MEM_TYPE_LOW_BAND_WIDTH | ACL_MEM_TYPE_HIGH_BAND_WIDTH | ACL_MEM_ACCESS_USER_SPACE_READONLY;
+  constexpr int kModifiers = ACL_MEM_TYPE_LOW_BAND_WIDTH | ACL_MEM_TYPE_HIGH_BAND_WIDTH |
+                             ACL_MEM_ACCESS_USER_SPACE_READONLY;
   int pages = policy & ~kModifiers;
   return pages >= ACL_MEM_MALLOC_HUGE_FIRST && pages <= ACL_MEM_MALLOC_HUGE1G_ONLY_P2P;
 }
@@ -19,13 +19,15 @@ bool KnownPolicy(int policy) {
 Fault CheckCopyArguments(const void* dst, size_t destMax, const void* src, size_t count) {
   if (!dst) return NullArgument("dst");
   if (!src) return NullArgument("src");
-  if (count > destMax) return Fault(FaultKind::kCopyTooLong, {count, destMax}).WithCode(ACL_ERROR_INVALID_PARAM);
+  if (count > destMax)
+    return Fault(FaultKind::kCopyTooLong, {count, destMax}).WithCode(ACL_ERROR_INVALID_PARAM);
   return NeedContext();
 }
 
 Fault CheckFillArguments(const void* devPtr, size_t maxCount, size_t count) {
   if (!devPtr) return NullArgument("devPtr");
-  if (count > maxCount) return Fault(FaultKind::kCopyTooLong, {count, maxCount}).WithCode(ACL_ERROR_INVALID_PARAM);
+  if (count > maxCount)
+    return Fault(FaultKind::kCopyTooLong, {count, maxCount}).WithCode(ACL_ERROR_INVALID_PARAM);
   return NeedContext();
 }
 
@@ -79,7 +81,8 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
   return Answer(CallId::aclrtGetMemInfo, [&]() -> Fault {
     if (!free) return NullArgument("free");
     if (!total) return NullArgument("total");
-    if (attr < ACL_DDR_MEM || attr > ACL_MEM_P2P_HUGE1G) return Fault(FaultKind::kBadEnum, {uint64_t(attr)}, "attr");
+    if (attr < ACL_DDR_MEM || attr > ACL_MEM_P2P_HUGE1G)
+      return Fault(FaultKind::kBadEnum, {uint64_t(attr)}, "attr");
     Result<Device*> device = Device::Current();
     if (!device.ok()) return device.fault();
     DeviceMemoryInfo info = MemoryInfoOf(*device);
@@ -89,15 +92,16 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
   });
 }
 
-aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
+aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
+                     aclrtMemcpyKind kind) {
   return Answer(CallId::aclrtMemcpy, [&]() -> Fault {
     if (Fault f = CheckCopyArguments(dst, destMax, src, count)) return f;
     return Copy(dst, src, count, static_cast<CopyKind>(kind));
   });
 }
 
-aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
-                          aclrtStream stream) {
+aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count,
+                          aclrtMemcpyKind kind, aclrtStream stream) {
   return Answer(CallId::aclrtMemcpyAsync, [&]() -> Fault {
     if (Fault f = CheckCopyArguments(dst, destMax, src, count)) return f;
     return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
@@ -113,10 +117,12 @@ aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count)
   });
 }
 
-aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
+aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count,
+                          aclrtStream stream) {
   return Answer(CallId::aclrtMemsetAsync, [&]() -> Fault {
     if (Fault f = CheckFillArguments(devPtr, maxCount, count)) return f;
-    return WithStream(stream,
-                      [&](const std::shared_ptr<Stream>& s) { return FillInStream(*s, devPtr, value, count); });
+    return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
+      return FillInStream(*s, devPtr, value, count);
+    });
   });
 }

@@ -1,4 +1,5 @@
-// Profiling is accepted and collects nothing. Programs make these calls before aclInit and never check for a device.
+// Profiling is accepted and collects nothing. Programs make these calls before aclInit and never
+// check for a device.
 
 #include <cstdlib>
 
@@ -27,7 +28,8 @@ aclError aclprofStop(const aclprofConfig*) {
   return Answer(CallId::aclprof, [] { return Fault::None(); });
 }
 
-aclprofConfig* aclprofCreateConfig(uint32_t*, uint32_t, aclprofAicoreMetrics, const aclprofAicoreEvents*, uint64_t) {
+aclprofConfig* aclprofCreateConfig(uint32_t*, uint32_t, aclprofAicoreMetrics,
+                                   const aclprofAicoreEvents*, uint64_t) {
   return static_cast<aclprofConfig*>(calloc(1, sizeof(aclprofConfig)));
 }
 

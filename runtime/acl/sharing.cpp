@@ -15,13 +15,15 @@ constexpr uint64_t kMaxPids = 65535;
 static_assert(sizeof(FabricHandle) == sizeof(aclrtMemFabricHandle));
 
 Fault CheckShareType(int type) {
-  if (type == ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT || type == ACL_MEM_SHARE_HANDLE_TYPE_FABRIC) return Fault::None();
+  if (type == ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT || type == ACL_MEM_SHARE_HANDLE_TYPE_FABRIC)
+    return Fault::None();
   return Fault(FaultKind::kBadEnum, {uint64_t(type)}, "shareType");
 }
 
 Result<FabricHandle> Export(aclrtDrvMemHandle handle, uint64_t flags) {
   if (flags > ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION) {
-    return Fault(FaultKind::kBadValue, {flags, 0, ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION}, "flags");
+    return Fault(FaultKind::kBadValue, {flags, 0, ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION},
+                 "flags");
   }
   if (Fault f = NeedContext()) return f;
   Result<std::shared_ptr<PhysicalMemory>> memory = PhysicalMemory::From(handle);
@@ -61,12 +63,13 @@ Fault ImportChecked(const FabricHandle& shareable, Device* device, aclrtDrvMemHa
 
 using namespace hcclrun;
 
-aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags,
-                                         uint64_t* shareableHandle) {
+aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType handleType,
+                                         uint64_t flags, uint64_t* shareableHandle) {
   return Answer(CallId::aclrtMemExportToShareableHandle, [&]() -> Fault {
     if (!handle) return NullArgument("handle");
     if (!shareableHandle) return NullArgument("shareableHandle");
-    if (handleType != ACL_MEM_HANDLE_TYPE_NONE) return Fault(FaultKind::kBadEnum, {uint64_t(handleType)}, "handleType");
+    if (handleType != ACL_MEM_HANDLE_TYPE_NONE)
+      return Fault(FaultKind::kBadEnum, {uint64_t(handleType)}, "handleType");
     Result<FabricHandle> exported = Export(handle, flags);
     if (!exported.ok()) return exported.fault();
     *shareableHandle = exported->shareable;
@@ -75,7 +78,8 @@ aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandl
 }
 
 aclError aclrtMemExportToShareableHandleV2(aclrtDrvMemHandle handle, uint64_t flags,
-                                           aclrtMemSharedHandleType shareType, void* shareableHandle) {
+                                           aclrtMemSharedHandleType shareType,
+                                           void* shareableHandle) {
   return Answer(CallId::aclrtMemExportToShareableHandleV2, [&]() -> Fault {
     if (!handle) return NullArgument("handle");
     if (!shareableHandle) return NullArgument("shareableHandle");
@@ -96,7 +100,8 @@ aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t* pid,
                 [&] { return AllowChecked(FromShareable(shareableHandle), pid, pidNum); });
 }
 
-aclError aclrtMemSetPidToShareableHandleV2(void* shareableHandle, aclrtMemSharedHandleType shareType, int32_t* pid,
+aclError aclrtMemSetPidToShareableHandleV2(void* shareableHandle,
+                                           aclrtMemSharedHandleType shareType, int32_t* pid,
                                            size_t pidNum) {
   return Answer(CallId::aclrtMemSetPidToShareableHandleV2, [&]() -> Fault {
     if (!shareableHandle) return NullArgument("shareableHandle");
@@ -105,7 +110,8 @@ aclError aclrtMemSetPidToShareableHandleV2(void* shareableHandle, aclrtMemShared
   });
 }
 
-aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle* handle) {
+aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId,
+                                           aclrtDrvMemHandle* handle) {
   return Answer(CallId::aclrtMemImportFromShareableHandle, [&]() -> Fault {
     if (!handle) return NullArgument("handle");
     if (Fault f = NeedContext()) return f;
@@ -115,7 +121,8 @@ aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t dev
   });
 }
 
-aclError aclrtMemImportFromShareableHandleV2(void* shareableHandle, aclrtMemSharedHandleType shareType, uint64_t flags,
+aclError aclrtMemImportFromShareableHandleV2(void* shareableHandle,
+                                             aclrtMemSharedHandleType shareType, uint64_t flags,
                                              aclrtDrvMemHandle* handle) {
   return Answer(CallId::aclrtMemImportFromShareableHandleV2, [&]() -> Fault {
     if (!shareableHandle) return NullArgument("shareableHandle");

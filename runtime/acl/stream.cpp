@@ -38,7 +38,8 @@ aclError aclrtCreateStream(aclrtStream* stream) {
   return Answer(CallId::aclrtCreateStream, [&] { return CreateStream(stream); });
 }
 
-aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t /*priority*/, uint32_t /*flag*/) {
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t /*priority*/,
+                                     uint32_t /*flag*/) {
   return Answer(CallId::aclrtCreateStreamWithConfig, [&] { return CreateStream(stream); });
 }
 
@@ -47,7 +48,8 @@ aclError aclrtDestroyStream(aclrtStream stream) {
 }
 
 aclError aclrtDestroyStreamForce(aclrtStream stream) {
-  return Answer(CallId::aclrtDestroyStreamForce, [&] { return DestroyStream(stream, /*wait=*/false); });
+  return Answer(CallId::aclrtDestroyStreamForce,
+                [&] { return DestroyStream(stream, /*wait=*/false); });
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
@@ -59,7 +61,8 @@ aclError aclrtSynchronizeStream(aclrtStream stream) {
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   return Answer(CallId::aclrtSynchronizeStreamWithTimeout, [&]() -> Fault {
     if (Fault f = CheckTimeout(timeout)) return f;
-    return WithStream(stream, [&](const std::shared_ptr<Stream>& s) { return s->Synchronize(timeout); });
+    return WithStream(stream,
+                      [&](const std::shared_ptr<Stream>& s) { return s->Synchronize(timeout); });
   });
 }
 
@@ -76,7 +79,8 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
   return Answer(CallId::aclrtSetStreamFailureMode, [&]() -> Fault {
     if (mode > ACL_STOP_ON_FAILURE) {
-      return Fault(FaultKind::kBadValue, {mode, ACL_CONTINUE_ON_FAILURE, ACL_STOP_ON_FAILURE}, "mode");
+      return Fault(FaultKind::kBadValue, {mode, ACL_CONTINUE_ON_FAILURE, ACL_STOP_ON_FAILURE},
+                   "mode");
     }
     return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
       s->SetStopOnFailure(mode == ACL_STOP_ON_FAILURE);
@@ -88,6 +92,7 @@ aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
   return Answer(CallId::aclrtLaunchHostFunc, [&]() -> Fault {
     if (!fn) return NullArgument("fn");
-    return WithStream(stream, [&](const std::shared_ptr<Stream>& s) { return RunInStream(*s, fn, args); });
+    return WithStream(stream,
+                      [&](const std::shared_ptr<Stream>& s) { return RunInStream(*s, fn, args); });
   });
 }

@@ -1,10 +1,11 @@
 // Reservations, physical memory and mappings (semantics B). All calls need a context (B.1).
 
+#include "device/virtual_memory.h"
+
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
 #include "device/device_memory.h"
 #include "device/memory_map.h"
-#include "device/virtual_memory.h"
 
 namespace hcclrun {
 namespace {
@@ -12,27 +13,31 @@ namespace {
 constexpr uint64_t kGigabyte = uint64_t{1} << 30;
 
 bool IsHuge1G(int attribute) {
-  return attribute == ACL_HBM_MEM_HUGE1G || attribute == ACL_HBM_MEM_P2P_HUGE1G || attribute == ACL_MEM_HUGE1G ||
-         attribute == ACL_MEM_P2P_HUGE1G;
+  return attribute == ACL_HBM_MEM_HUGE1G || attribute == ACL_HBM_MEM_P2P_HUGE1G ||
+         attribute == ACL_MEM_HUGE1G || attribute == ACL_MEM_P2P_HUGE1G;
 }
 
 bool IsDdr(int attribute) {
-  return attribute == ACL_DDR_MEM_HUGE || attribute == ACL_DDR_MEM_NORMAL || attribute == ACL_DDR_MEM_P2P_HUGE ||
-         attribute == ACL_DDR_MEM_P2P_NORMAL;
+  return attribute == ACL_DDR_MEM_HUGE || attribute == ACL_DDR_MEM_NORMAL ||
+         attribute == ACL_DDR_MEM_P2P_HUGE || attribute == ACL_DDR_MEM_P2P_NORMAL;
 }
 
-uint64_t GranularityOf(const aclrtPhysicalMemProp& prop) { return IsHuge1G(prop.memAttr) ? kGigabyte : kGranule; }
+uint64_t GranularityOf(const aclrtPhysicalMemProp& prop) {
+  return IsHuge1G(prop.memAttr) ? kGigabyte : kGranule;
+}
 
 // The checks of aclrtMallocPhysical on the properties, in the order of B.2.
 Fault CheckProperties(const aclrtPhysicalMemProp& prop) {
   if (prop.handleType != ACL_MEM_HANDLE_TYPE_NONE) {
-    return InvalidArgument(prop.handleType, ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_HANDLE_TYPE_NONE, "prop.handleType");
+    return InvalidArgument(prop.handleType, ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_HANDLE_TYPE_NONE,
+                           "prop.handleType");
   }
   if (prop.allocationType != ACL_MEM_ALLOCATION_TYPE_PINNED) {
-    return InvalidArgument(prop.allocationType, ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_ALLOCATION_TYPE_PINNED,
-                           "prop.allocationType");
+    return InvalidArgument(prop.allocationType, ACL_MEM_ALLOCATION_TYPE_PINNED,
+                           ACL_MEM_ALLOCATION_TYPE_PINNED, "prop.allocationType");
   }
-  if (prop.location.type != ACL_MEM_LOCATION_TYPE_DEVICE && prop.location.type != ACL_MEM_LOCATION_TYPE_HOST &&
+  if (prop.location.type != ACL_MEM_LOCATION_TYPE_DEVICE &&
+      prop.location.type != ACL_MEM_LOCATION_TYPE_HOST &&
       prop.location.type != ACL_MEM_LOCATION_TYPE_HOST_NUMA) {
     return InvalidArgument(prop.location.type, 0, 0, "prop.location.type");
   }
@@ -50,7 +55,8 @@ Fault ReserveChecked(void** virPtr, size_t size, size_t alignment, void* expectP
   if (size == 0) return ZeroArgument("size");
   if (flags > 1) return InvalidArgument(flags, 0, 1, "flags");
   if (Fault f = NeedContext()) return f;
-  if (alignment != 0) return Fault(FaultKind::kBadValue, {alignment, 0, 0}, "alignment (it must be 0)");
+  if (alignment != 0)
+    return Fault(FaultKind::kBadValue, {alignment, 0, 0}, "alignment (it must be 0)");
   if (size % multiple) return Fault(FaultKind::kUnaligned, {size, multiple}, "size");
   // An ordinary reservation may have any size; it ends on a granule.
   Result<void*> address = ReserveAddress(size, multiple == 1 ? kGranule : multiple, expectPtr);
@@ -72,15 +78,17 @@ Fault WithPhysical(aclrtDrvMemHandle handle, Use&& use) {
 
 using namespace hcclrun;
 
-aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr, uint64_t flags) {
+aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr,
+                                uint64_t flags) {
   return Answer(CallId::aclrtReserveMemAddress,
                 [&] { return ReserveChecked(virPtr, size, alignment, expectPtr, flags, 1); });
 }
 
-aclError aclrtReserveMemAddressNoUCMemory(void** virPtr, size_t size, size_t alignment, void* expectPtr,
-                                          uint64_t flags) {
-  return Answer(CallId::aclrtReserveMemAddressNoUCMemory,
-                [&] { return ReserveChecked(virPtr, size, alignment, expectPtr, flags, kGigabyte); });
+aclError aclrtReserveMemAddressNoUCMemory(void** virPtr, size_t size, size_t alignment,
+                                          void* expectPtr, uint64_t flags) {
+  return Answer(CallId::aclrtReserveMemAddressNoUCMemory, [&] {
+    return ReserveChecked(virPtr, size, alignment, expectPtr, flags, kGigabyte);
+  });
 }
 
 aclError aclrtReleaseMemAddress(void* virPtr) {
@@ -91,8 +99,8 @@ aclError aclrtReleaseMemAddress(void* virPtr) {
   });
 }
 
-aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop,
-                             uint64_t flags) {
+aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
+                             const aclrtPhysicalMemProp* prop, uint64_t flags) {
   return Answer(CallId::aclrtMallocPhysical, [&]() -> Fault {
     if (!handle) return NullArgument("handle");
     if (!prop) return NullArgument("prop");
@@ -101,21 +109,24 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrt
     if (Fault f = CheckProperties(*prop)) return f;
     Result<Device*> current = Device::Current();
     if (!current.ok()) return current.fault();
-    // Memory of the host lies in the heap of the thread's device: there is only one kind of memory here.
+    // Memory of the host lies in the heap of the thread's device: there is only one kind of memory
+    // here.
     Result<Device*> device = current;
     if (prop->location.type == ACL_MEM_LOCATION_TYPE_DEVICE) {
       if (Fault f = Device::CheckId(prop->location.id)) return f;
       device = Device::Get(static_cast<int32_t>(prop->location.id));
     }
     if (!device.ok()) return device.fault();
-    if (size % GranularityOf(*prop)) return Fault(FaultKind::kUnaligned, {size, GranularityOf(*prop)}, "size");
+    if (size % GranularityOf(*prop))
+      return Fault(FaultKind::kUnaligned, {size, GranularityOf(*prop)}, "size");
     PhysicalProperties properties;
     properties.handle_type = prop->handleType;
     properties.allocation_type = prop->allocationType;
     properties.memory_attribute = prop->memAttr;
     properties.location_type = prop->location.type;
     properties.location_id = prop->location.id;
-    Result<std::shared_ptr<PhysicalMemory>> memory = PhysicalMemory::Allocate(*device, size, properties);
+    Result<std::shared_ptr<PhysicalMemory>> memory =
+        PhysicalMemory::Allocate(*device, size, properties);
     if (!memory.ok()) return memory.fault();
     *handle = (*memory)->handle();
     return Fault::None();
@@ -130,7 +141,8 @@ aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
   });
 }
 
-aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags) {
+aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
+                     uint64_t flags) {
   return Answer(CallId::aclrtMapMem, [&]() -> Fault {
     if (!virPtr) return NullArgument("virPtr");
     if (!handle) return NullArgument("handle");
@@ -138,7 +150,9 @@ aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle
     if (flags != 0) return InvalidArgument(flags, 0, 0, "flags");
     if (Fault f = NeedContext()) return f;
     if (offset != 0) return Fault(FaultKind::kBadValue, {offset, 0, 0}, "offset (it must be 0)");
-    return WithPhysical(handle, [&](const std::shared_ptr<PhysicalMemory>& m) { return MapMemory(virPtr, size, m); });
+    return WithPhysical(handle, [&](const std::shared_ptr<PhysicalMemory>& m) {
+      return MapMemory(virPtr, size, m);
+    });
   });
 }
 
@@ -158,7 +172,8 @@ aclError aclrtMemSetAccess(void* virPtr, size_t size, aclrtMemAccessDesc* desc, 
     if (count == 0) return ZeroArgument("count");
     if (Fault f = NeedContext()) return f;
     for (size_t i = 0; i < count; i++) {
-      if (desc[i].flags != ACL_RT_MEM_ACCESS_FLAGS_NONE && desc[i].flags != ACL_RT_MEM_ACCESS_FLAGS_READ &&
+      if (desc[i].flags != ACL_RT_MEM_ACCESS_FLAGS_NONE &&
+          desc[i].flags != ACL_RT_MEM_ACCESS_FLAGS_READ &&
           desc[i].flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE) {
         return Fault(FaultKind::kBadEnum, {uint64_t(desc[i].flags)}, "desc.flags");
       }
@@ -173,12 +188,13 @@ aclError aclrtMemSetAccess(void* virPtr, size_t size, aclrtMemAccessDesc* desc, 
   });
 }
 
-aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop, aclrtMemGranularityOptions option,
-                                          size_t* granularity) {
+aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop,
+                                          aclrtMemGranularityOptions option, size_t* granularity) {
   return Answer(CallId::aclrtMemGetAllocationGranularity, [&]() -> Fault {
     if (!prop) return NullArgument("prop");
     if (!granularity) return NullArgument("granularity");
-    if (option != ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM && option != ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
+    if (option != ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM &&
+        option != ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
       return Fault(FaultKind::kBadEnum, {uint64_t(option)}, "option");
     }
     if (Fault f = NeedContext()) return f;
@@ -214,7 +230,8 @@ aclError aclrtMemRetainAllocationHandle(void* virPtr, aclrtDrvMemHandle* handle)
   });
 }
 
-aclError aclrtMemGetAllocationPropertiesFromHandle(aclrtDrvMemHandle handle, aclrtPhysicalMemProp* prop) {
+aclError aclrtMemGetAllocationPropertiesFromHandle(aclrtDrvMemHandle handle,
+                                                   aclrtPhysicalMemProp* prop) {
   return Answer(CallId::aclrtMemGetAllocationPropertiesFromHandle, [&]() -> Fault {
     if (!handle) return NullArgument("handle");
     if (!prop) return NullArgument("prop");

@@ -14,8 +14,8 @@ namespace {
 
 constexpr uint64_t kLine = 64;
 
-// Bytes from the destinations to the next line boundary, the same for all of them; kLine if they differ or a boundary
-// is not an element's.
+// Bytes from the destinations to the next line boundary, the same for all of them; kLine if they
+// differ or a boundary is not an element's.
 template <class Pointer>
 uint64_t CommonHead(Pointer const* dst, size_t ndst, uint32_t elem) {
   const uint64_t phase = reinterpret_cast<uintptr_t>(dst[0]) % kLine;
@@ -46,8 +46,8 @@ void CopyBytes(char* const* dst, int ndst, const char* src, uint64_t n, bool str
   if (args.stream) hwy::FlushStream();
 }
 
-void Reduce(DataType type, ReduceOp op, void* const* dst, int ndst, const void* const* src, int nsrc, uint64_t count,
-            bool streaming) {
+void Reduce(DataType type, ReduceOp op, void* const* dst, int ndst, const void* const* src,
+            int nsrc, uint64_t count, bool streaming) {
   assert(ReductionSupported(type, op) && nsrc >= 1 && ndst >= 1);
   const uint32_t elem = ElementSize(type);
   if (count == 0) return;
@@ -61,7 +61,8 @@ void Reduce(DataType type, ReduceOp op, void* const* dst, int ndst, const void* 
     }
     return;
   }
-  kernels::ReduceArgs args{dst, static_cast<size_t>(ndst), src, static_cast<size_t>(nsrc), count * elem, false, 0};
+  kernels::ReduceArgs args{
+      dst, static_cast<size_t>(ndst), src, static_cast<size_t>(nsrc), count * elem, false, 0};
   SetStreaming(args, dst, elem, streaming);
   const bool extremum = op == ReduceOp::kMax || op == ReduceOp::kMin;
   if (type == DataType::kFp32 || type == DataType::kFp16 || type == DataType::kBf16) {

@@ -7,18 +7,27 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <cstring>
-
 #include "collective/kernels_loop.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hcclrun::kernels {
 namespace HWY_NAMESPACE {
 
-HWY_INLINE void CopyTail(const CopyArgs& args, uint64_t at, uint64_t bytes) {
-  for (size_t d = 0; bytes != 0 && d < args.ndst; ++d) {
-    if (args.dst[d] != args.src) std::memcpy(args.dst[d] + at, args.src + at, bytes);
+// [at, end), a few bytes. Whoever is the source itself may be written like the others.
+HWY_INLINE void CopyRest(const CopyArgs& args, uint64_t at, uint64_t end) {
+#if HCCLRUN_VECTORS
+  const hn::CappedTag<uint8_t, 16> d8;
+  for (; end - at >= 16; at += 16) {
+    const auto v = hn::LoadU(d8, reinterpret_cast<const uint8_t*>(args.src + at));
+    for (size_t d = 0; d < args.ndst; ++d)
+      hn::StoreU(v, d8, reinterpret_cast<uint8_t*>(args.dst[d] + at));
   }
+#else
+  for (; end - at >= 8; at += 8) {
+    for (size_t d = 0; d < args.ndst; ++d) CopyPart(args.dst[d] + at, args.src + at, 8);
+  }
+#endif
+  for (size_t d = 0; d < args.ndst; ++d) CopyPart(args.dst[d] + at, args.src + at, end - at);
 }
 
 void CopyManyHere(const CopyArgs& args) {
@@ -29,7 +38,7 @@ void CopyManyHere(const CopyArgs& args) {
   constexpr size_t kVector = hn::MaxLanes(D());
   const auto* src = reinterpret_cast<const uint8_t*>(args.src);
   if (args.stream) {
-    CopyTail(args, 0, args.head);
+    CopyRest(args, 0, args.head);
     at = args.head;
   }
   for (; args.bytes - at >= 4 * kVector; at += 4 * kVector) {
@@ -56,7 +65,7 @@ void CopyManyHere(const CopyArgs& args) {
     }
   }
 #endif
-  CopyTail(args, at, args.bytes - at);
+  CopyRest(args, at, args.bytes);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -29,17 +29,20 @@ struct VectorExtremum {
   static HWY_INLINE Value Load(const char* p) {
     const Value bits = hn::LoadU(D(), reinterpret_cast<const Bits*>(p));
     const Value magnitude = hn::And(bits, hn::Set(D(), kLargest<Bits>));
-    return hn::IfThenElse(hn::Gt(magnitude, hn::Set(D(), Format::kInfinity)), hn::Set(D(), kNanKey<Bits, op>),
-                          Flip(bits));
+    return hn::IfThenElse(hn::Gt(magnitude, hn::Set(D(), Format::kInfinity)),
+                          hn::Set(D(), kNanKey<Bits, op>), Flip(bits));
   }
   static HWY_INLINE Value Step(Value a, const char* p) {
     return op == ReduceOp::kMax ? hn::Max(a, Load(p)) : hn::Min(a, Load(p));
   }
   static HWY_INLINE Value Finish(Value a) {
-    return hn::IfThenElse(hn::Eq(a, hn::Set(D(), kNanKey<Bits, op>)), hn::Set(D(), Format::kNan), Flip(a));
+    return hn::IfThenElse(hn::Eq(a, hn::Set(D(), kNanKey<Bits, op>)), hn::Set(D(), Format::kNan),
+                          Flip(a));
   }
   static HWY_INLINE void Store(Value a, char* p) { hn::StoreU(a, D(), reinterpret_cast<Bits*>(p)); }
-  static HWY_INLINE void Stream(Value a, char* p) { hn::Stream(a, D(), reinterpret_cast<Bits*>(p)); }
+  static HWY_INLINE void Stream(Value a, char* p) {
+    hn::Stream(a, D(), reinterpret_cast<Bits*>(p));
+  }
 };
 
 template <class Format, ReduceOp op>
@@ -47,7 +50,7 @@ HWY_INLINE void Run(const ReduceArgs& args) {
   using Bits = typename Format::Bits;
   using Wide = VectorExtremum<hn::ScalableTag<Bits>, Format, op>;
   using Narrow = VectorExtremum<hn::CappedTag<Bits, 16 / sizeof(Bits)>, Format, op>;
-  ReduceVectors<Wide, Wide, Narrow>(args);
+  ReduceVectors<Wide, Wide, Narrow, ScalarExtremum<Format, op>>(args);
 }
 
 #else
@@ -66,10 +69,14 @@ HWY_INLINE void RunOp(ReduceOp op, const ReduceArgs& args) {
 
 void ReduceFloatExtremaHere(DataType type, ReduceOp op, const ReduceArgs& args) {
   switch (type) {
-    case DataType::kFp32: return RunOp<Fp32Format>(op, args);
-    case DataType::kFp16: return RunOp<Fp16Format>(op, args);
-    case DataType::kBf16: return RunOp<Bf16Format>(op, args);
-    default: return;
+    case DataType::kFp32:
+      return RunOp<Fp32Format>(op, args);
+    case DataType::kFp16:
+      return RunOp<Fp16Format>(op, args);
+    case DataType::kBf16:
+      return RunOp<Bf16Format>(op, args);
+    default:
+      return;
   }
 }
 

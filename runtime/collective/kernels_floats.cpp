@@ -1,8 +1,9 @@
 // Sums and products of floating-point elements, rounded to the element type after every step.
 //
-// fp16 and bf16 are widened to fp32, whose sum or product of two such numbers, rounded once more to the narrow type,
-// is the correctly rounded one: fp32 holds a product of two halves exactly, and its 24 bits are at least twice those of
-// the narrow type plus two, which makes rounding a sum twice harmless.
+// fp16 and bf16 are widened to fp32, whose sum or product of two such numbers, rounded once more to
+// the narrow type, is the correctly rounded one: fp32 holds a product of two halves exactly, and
+// its 24 bits are at least twice those of the narrow type plus two, which makes rounding a sum
+// twice harmless.
 
 #include "collective/kernels_args.h"
 
@@ -31,14 +32,20 @@ struct VectorFp32 {
   using Value = hn::Vec<D>;
   static constexpr size_t kBytes = hn::MaxLanes(D()) * 4;
   static constexpr bool kQuick = false;
-  static HWY_INLINE Value Load(const char* p) { return hn::LoadU(D(), reinterpret_cast<const float*>(p)); }
+  static HWY_INLINE Value Load(const char* p) {
+    return hn::LoadU(D(), reinterpret_cast<const float*>(p));
+  }
   static HWY_INLINE Value Step(Value a, const char* p) { return CombineVectors<op>(a, Load(p)); }
   static HWY_INLINE Value Finish(Value a) {
     const hn::RebindToUnsigned<D> u;
     return hn::IfThenElse(hn::IsNaN(a), hn::BitCast(D(), hn::Set(u, kFloatNan)), a);
   }
-  static HWY_INLINE void Store(Value a, char* p) { hn::StoreU(a, D(), reinterpret_cast<float*>(p)); }
-  static HWY_INLINE void Stream(Value a, char* p) { hn::Stream(a, D(), reinterpret_cast<float*>(p)); }
+  static HWY_INLINE void Store(Value a, char* p) {
+    hn::StoreU(a, D(), reinterpret_cast<float*>(p));
+  }
+  static HWY_INLINE void Stream(Value a, char* p) {
+    hn::Stream(a, D(), reinterpret_cast<float*>(p));
+  }
 };
 
 // 16-bit floats as they lie in memory; D has lanes of int16_t.
@@ -48,8 +55,8 @@ HWY_INLINE hn::Vec<D> CanonicalNan(D d, hn::Vec<D> bits, int16_t infinity, int16
   return hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, infinity)), hn::Set(d, nan), bits);
 }
 
-// A vector of bf16 as the even and the odd elements, each in the upper half of a 32-bit lane, the rest clear: fp32
-// values without any shuffling.
+// A vector of bf16 as the even and the odd elements, each in the upper half of a 32-bit lane, the
+// rest clear: fp32 values without any shuffling.
 template <class D>
 struct VectorBf16Sum {
   using D32 = hn::Repartition<uint32_t, D>;
@@ -79,12 +86,17 @@ struct VectorBf16Sum {
     const auto bits = hn::BitCast(D(), hn::Or(hn::ShiftRight<16>(a.even), a.odd));
     return CanonicalNan(D(), bits, Bf16Format::kInfinity, Bf16Format::kNan);
   }
-  static HWY_INLINE void Store(Value a, char* p) { hn::StoreU(Narrow(a), D(), reinterpret_cast<int16_t*>(p)); }
-  static HWY_INLINE void Stream(Value a, char* p) { hn::Stream(Narrow(a), D(), reinterpret_cast<int16_t*>(p)); }
+  static HWY_INLINE void Store(Value a, char* p) {
+    hn::StoreU(Narrow(a), D(), reinterpret_cast<int16_t*>(p));
+  }
+  static HWY_INLINE void Stream(Value a, char* p) {
+    hn::Stream(Narrow(a), D(), reinterpret_cast<int16_t*>(p));
+  }
 };
 
 // Halves to floats and back, D the tag of the floats, H of as many int16_t.
-#if HWY_TARGET == HWY_SSE4  // no conversion instructions: the algorithm of HalfToFloat and FloatToHalf
+#if HWY_TARGET == \
+    HWY_SSE4  // no conversion instructions: the algorithm of HalfToFloat and FloatToHalf
 template <class D, class H>
 HWY_INLINE hn::Vec<D> Widen(D d, hn::Vec<H> half) {
   const hn::RebindToSigned<D> i32;
@@ -101,7 +113,8 @@ HWY_INLINE hn::Vec<H> NarrowHalves(D d, hn::Vec<D> value) {
   const auto bits = hn::BitCast(i32, value);
   const auto magnitude = hn::And(bits, hn::Set(i32, 0x7fffffff));
   const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(i32, 1));
-  auto half = hn::ShiftRight<13>(hn::Add(hn::Sub(magnitude, hn::Set(i32, (112 << 23) - 0xfff)), odd));
+  auto half =
+      hn::ShiftRight<13>(hn::Add(hn::Sub(magnitude, hn::Set(i32, (112 << 23) - 0xfff)), odd));
   const auto small = hn::BitCast(i32, hn::Add(hn::BitCast(d, magnitude), hn::Set(d, 0.5f)));
   half = hn::IfThenElse(hn::Gt(hn::Set(i32, 0x38800000), magnitude),
                         hn::Sub(small, hn::BitCast(i32, hn::Set(d, 0.5f))), half);
@@ -144,31 +157,39 @@ struct VectorFp16 {
   }
   static HWY_INLINE Value Finish(Value a) { return a; }
   static HWY_INLINE hn::Vec<D> Narrow(Value a) {
-    const auto bits = hn::Combine(D(), NarrowHalves<DH>(DF(), a.high), NarrowHalves<DH>(DF(), a.low));
+    const auto bits =
+        hn::Combine(D(), NarrowHalves<DH>(DF(), a.high), NarrowHalves<DH>(DF(), a.low));
     return CanonicalNan(D(), bits, Fp16Format::kInfinity, Fp16Format::kNan);
   }
-  static HWY_INLINE void Store(Value a, char* p) { hn::StoreU(Narrow(a), D(), reinterpret_cast<int16_t*>(p)); }
-  static HWY_INLINE void Stream(Value a, char* p) { hn::Stream(Narrow(a), D(), reinterpret_cast<int16_t*>(p)); }
+  static HWY_INLINE void Store(Value a, char* p) {
+    hn::StoreU(Narrow(a), D(), reinterpret_cast<int16_t*>(p));
+  }
+  static HWY_INLINE void Stream(Value a, char* p) {
+    hn::Stream(Narrow(a), D(), reinterpret_cast<int16_t*>(p));
+  }
 };
 
-// Quick sums. For an fp32 x of exponent e, let t = 2^k x - x, rounded to fp32. Near t, fp32 numbers are 2^(e+k-23) apart,
-// and 2^k x, exact, is a multiple of that; hence 2^k x - t, exact again, is x rounded to a multiple of 2^(e-23+k), that
-// is to 24 - k significant bits. It is rounded to even as t is, since halfway 2^k x is an even multiple. (Where t falls
-// below 2^(e+k), the distance is half of that, but then x exceeds a power of two by less than 2^-k of it and goes there
-// all the same.) With k = 16 this is the rounding to bf16, with k = 13 to fp16, in two fused operations; where they are
-// not fused, the products are exact anyhow. Small sums need no rounding and get none: they are multiples of the smallest
-// subnormal and so have few enough bits for t to be exact. The sign of zero survives.
+// Quick sums. For an fp32 x of exponent e, let t = 2^k x - x, rounded to fp32. Near t, fp32 numbers
+// are 2^(e+k-23) apart, and 2^k x, exact, is a multiple of that; hence 2^k x - t, exact again, is x
+// rounded to a multiple of 2^(e-23+k), that is to 24 - k significant bits. It is rounded to even as
+// t is, since halfway 2^k x is an even multiple. (Where t falls below 2^(e+k), the distance is half
+// of that, but then x exceeds a power of two by less than 2^-k of it and goes there all the same.)
+// With k = 16 this is the rounding to bf16, with k = 13 to fp16, in two fused operations; where
+// they are not fused, the products are exact anyhow. Small sums need no rounding and get none: they
+// are multiples of the smallest subnormal and so have few enough bits for t to be exact. The sign
+// of zero survives.
 //
-// What does not work is seen in the result. Once 2^k x exceeds the range of fp32, or x is infinite or NaN, the rest of
-// the sum is infinite or NaN. fp16 is scaled by 2^100, so that this includes all from little above 2^15 up and thus
-// everything that might overflow fp16.
+// What does not work is seen in the result. Once 2^k x exceeds the range of fp32, or x is infinite
+// or NaN, the rest of the sum is infinite or NaN. fp16 is scaled by 2^100, so that this includes
+// all from little above 2^15 up and thus everything that might overflow fp16.
 template <int k, class D, class V>
 HWY_INLINE V RoundQuickly(D d, V x) {
   const V power = hn::Set(d, 1 << k);
   return hn::MulSub(x, power, hn::MulSub(x, power, x));
 }
 
-// What quick accumulators of 16-bit elements share. D has lanes of int16_t; a vector is held as two of floats.
+// What quick accumulators of 16-bit elements share. D has lanes of int16_t; a vector is held as two
+// of floats.
 template <class D>
 struct QuickResults {
   using DF = hn::Repartition<float, D>;
@@ -185,8 +206,12 @@ struct QuickResults {
                                    hn::Max(hn::And(r2, magnitude), hn::And(r3, magnitude)));
     return hn::AllTrue(D(), hn::Lt(largest, hn::Set(D(), infinity)));
   }
-  static HWY_INLINE void Store(Result r, char* p) { hn::StoreU(r, D(), reinterpret_cast<int16_t*>(p)); }
-  static HWY_INLINE void Stream(Result r, char* p) { hn::Stream(r, D(), reinterpret_cast<int16_t*>(p)); }
+  static HWY_INLINE void Store(Result r, char* p) {
+    hn::StoreU(r, D(), reinterpret_cast<int16_t*>(p));
+  }
+  static HWY_INLINE void Stream(Result r, char* p) {
+    hn::Stream(r, D(), reinterpret_cast<int16_t*>(p));
+  }
 };
 
 template <class D>
@@ -200,11 +225,13 @@ struct QuickBf16Sum : QuickResults<D> {
   }
   static HWY_INLINE Value Step(Value v, const char* p) {
     const Value more = Load(p);
-    return {RoundQuickly<16>(DF(), hn::Add(v.a, more.a)), RoundQuickly<16>(DF(), hn::Add(v.b, more.b))};
+    return {RoundQuickly<16>(DF(), hn::Add(v.a, more.a)),
+            RoundQuickly<16>(DF(), hn::Add(v.b, more.b))};
   }
   static HWY_INLINE hn::Vec<D> Finish(Value v) {
     const hn::Repartition<uint32_t, D> d32;
-    return hn::BitCast(D(), hn::Or(hn::ShiftRight<16>(hn::BitCast(d32, v.a)), hn::BitCast(d32, v.b)));
+    return hn::BitCast(D(),
+                       hn::Or(hn::ShiftRight<16>(hn::BitCast(d32, v.a)), hn::BitCast(d32, v.b)));
   }
   template <class... R>
   static HWY_INLINE bool Valid(R... results) {
@@ -232,7 +259,8 @@ struct QuickFp16Sum : QuickResults<D> {
   static HWY_INLINE hn::Vec<D> Finish(Value v) {
     const VF scale = hn::Set(DF(), 0x1p-100f);
     using DH = typename Exact::DH;
-    return hn::Combine(D(), NarrowHalves<DH>(DF(), hn::Mul(v.b, scale)), NarrowHalves<DH>(DF(), hn::Mul(v.a, scale)));
+    return hn::Combine(D(), NarrowHalves<DH>(DF(), hn::Mul(v.b, scale)),
+                       NarrowHalves<DH>(DF(), hn::Mul(v.a, scale)));
   }
   template <class... R>
   static HWY_INLINE bool Valid(R... results) {
@@ -243,18 +271,19 @@ struct QuickFp16Sum : QuickResults<D> {
 template <ReduceOp op>
 HWY_INLINE void RunFp32(const ReduceArgs& args) {
   using Wide = VectorFp32<hn::ScalableTag<float>, op>;
-  ReduceVectors<Wide, Wide, VectorFp32<hn::CappedTag<float, 4>, op>>(args);
+  ReduceVectors<Wide, Wide, VectorFp32<hn::CappedTag<float, 4>, op>, ScalarFp32<op>>(args);
 }
 template <ReduceOp op>
 HWY_INLINE void RunFp16(const ReduceArgs& args) {
   using D = hn::ScalableTag<int16_t>;
   using Wide = VectorFp16<D, op>;
   using Block = std::conditional_t<op == ReduceOp::kSum, QuickFp16Sum<D>, Wide>;
-  ReduceVectors<Block, Wide, VectorFp16<hn::CappedTag<int16_t, 8>, op>>(args);
+  ReduceVectors<Block, Wide, VectorFp16<hn::CappedTag<int16_t, 8>, op>, ScalarFp16<op>>(args);
 }
 HWY_INLINE void RunBf16Sum(const ReduceArgs& args) {
   using D = hn::ScalableTag<int16_t>;
-  ReduceVectors<QuickBf16Sum<D>, VectorBf16Sum<D>, VectorBf16Sum<hn::CappedTag<int16_t, 8>>>(args);
+  using Narrow = VectorBf16Sum<hn::CappedTag<int16_t, 8>>;
+  ReduceVectors<QuickBf16Sum<D>, VectorBf16Sum<D>, Narrow, ScalarBf16Sum>(args);
 }
 
 #else
@@ -274,10 +303,14 @@ HWY_INLINE void RunBf16Sum(const ReduceArgs& args) { ReduceElements<ScalarBf16Su
 void ReduceFloatSumsHere(DataType type, ReduceOp op, const ReduceArgs& args) {
   const bool sum = op == ReduceOp::kSum;
   switch (type) {
-    case DataType::kFp32: return sum ? RunFp32<ReduceOp::kSum>(args) : RunFp32<ReduceOp::kProd>(args);
-    case DataType::kFp16: return sum ? RunFp16<ReduceOp::kSum>(args) : RunFp16<ReduceOp::kProd>(args);
-    case DataType::kBf16: return RunBf16Sum(args);
-    default: return;
+    case DataType::kFp32:
+      return sum ? RunFp32<ReduceOp::kSum>(args) : RunFp32<ReduceOp::kProd>(args);
+    case DataType::kFp16:
+      return sum ? RunFp16<ReduceOp::kSum>(args) : RunFp16<ReduceOp::kProd>(args);
+    case DataType::kBf16:
+      return RunBf16Sum(args);
+    default:
+      return;
   }
 }
 

@@ -22,9 +22,11 @@ HWY_INLINE V Product(D d, V a, V b) {
   if constexpr (sizeof(hn::TFromD<D>) == 1) {  // even and odd bytes apart, as 16-bit products
     const hn::Repartition<uint16_t, D> wide;
     const auto even = hn::BitCast(wide, a) * hn::BitCast(wide, b);
-    const auto odd = hn::ShiftRight<8>(hn::BitCast(wide, a)) * hn::And(hn::BitCast(wide, b), hn::Set(wide, 0xff00));
+    const auto odd = hn::ShiftRight<8>(hn::BitCast(wide, a)) *
+                     hn::And(hn::BitCast(wide, b), hn::Set(wide, 0xff00));
     return hn::BitCast(d, hn::Or(hn::And(even, hn::Set(wide, 0xff)), odd));
-  } else if constexpr (sizeof(hn::TFromD<D>) == 8) {  // low * low + ((low * high + high * low) << 32)
+  } else if constexpr (sizeof(hn::TFromD<D>) ==
+                       8) {  // low * low + ((low * high + high * low) << 32)
     const hn::Repartition<uint32_t, D> halves;
     const auto x = hn::BitCast(halves, a);
     const auto y = hn::BitCast(halves, b);
@@ -42,12 +44,16 @@ struct VectorInteger {
   using Value = hn::Vec<D>;
   static constexpr size_t kBytes = hn::MaxLanes(D()) * sizeof(T);
   static constexpr bool kQuick = false;
-  static HWY_INLINE Value Load(const char* p) { return hn::LoadU(D(), reinterpret_cast<const T*>(p)); }
+  static HWY_INLINE Value Load(const char* p) {
+    return hn::LoadU(D(), reinterpret_cast<const T*>(p));
+  }
   static HWY_INLINE Value Step(Value a, const char* p) {
     const Value b = Load(p);
     const U u;
-    if constexpr (op == ReduceOp::kSum) return hn::BitCast(D(), hn::Add(hn::BitCast(u, a), hn::BitCast(u, b)));
-    if constexpr (op == ReduceOp::kProd) return hn::BitCast(D(), Product(u, hn::BitCast(u, a), hn::BitCast(u, b)));
+    if constexpr (op == ReduceOp::kSum)
+      return hn::BitCast(D(), hn::Add(hn::BitCast(u, a), hn::BitCast(u, b)));
+    if constexpr (op == ReduceOp::kProd)
+      return hn::BitCast(D(), Product(u, hn::BitCast(u, a), hn::BitCast(u, b)));
     if constexpr (op == ReduceOp::kMax) return hn::Max(a, b);
     if constexpr (op == ReduceOp::kMin) return hn::Min(a, b);
   }
@@ -60,7 +66,7 @@ template <class T, ReduceOp op>
 HWY_INLINE void Run(const ReduceArgs& args) {
   using Wide = VectorInteger<hn::ScalableTag<T>, op>;
   using Narrow = VectorInteger<hn::CappedTag<T, 16 / sizeof(T)>, op>;
-  ReduceVectors<Wide, Wide, Narrow>(args);
+  ReduceVectors<Wide, Wide, Narrow, ScalarInteger<T, op>>(args);
 }
 
 #else
@@ -75,9 +81,12 @@ HWY_INLINE void Run(const ReduceArgs& args) {
 template <class T>
 HWY_INLINE void RunOp(ReduceOp op, const ReduceArgs& args) {
   switch (op) {
-    case ReduceOp::kSum: return Run<T, ReduceOp::kSum>(args);
-    case ReduceOp::kMax: return Run<T, ReduceOp::kMax>(args);
-    case ReduceOp::kMin: return Run<T, ReduceOp::kMin>(args);
+    case ReduceOp::kSum:
+      return Run<T, ReduceOp::kSum>(args);
+    case ReduceOp::kMax:
+      return Run<T, ReduceOp::kMax>(args);
+    case ReduceOp::kMin:
+      return Run<T, ReduceOp::kMin>(args);
     case ReduceOp::kProd:
       if constexpr (sizeof(T) != 2) Run<T, ReduceOp::kProd>(args);
   }
@@ -85,11 +94,16 @@ HWY_INLINE void RunOp(ReduceOp op, const ReduceArgs& args) {
 
 void ReduceIntegersHere(DataType type, ReduceOp op, const ReduceArgs& args) {
   switch (type) {
-    case DataType::kInt8: return RunOp<int8_t>(op, args);
-    case DataType::kInt16: return RunOp<int16_t>(op, args);
-    case DataType::kInt32: return RunOp<int32_t>(op, args);
-    case DataType::kInt64: return RunOp<int64_t>(op, args);
-    default: return;
+    case DataType::kInt8:
+      return RunOp<int8_t>(op, args);
+    case DataType::kInt16:
+      return RunOp<int16_t>(op, args);
+    case DataType::kInt32:
+      return RunOp<int32_t>(op, args);
+    case DataType::kInt64:
+      return RunOp<int64_t>(op, args);
+    default:
+      return;
   }
 }
 

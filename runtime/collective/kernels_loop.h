@@ -1,12 +1,14 @@
-// The loop of every reduction, compiled once per instruction set (so without #pragma once: Highway's toggle decides).
+// The loop of every reduction, compiled once per instruction set (so without #pragma once:
+// Highway's toggle decides).
 //
-// Blocks of four accumulators of the widest vectors, then single ones, then 16-byte ones, then a padded one. A block takes
-// whole cache lines from each source and gives whole lines to each destination before it goes on to the next place:
-// ranks' buffers often lie at equal distances, where more than a few lines at a time would evict each other, and
-// streaming stores must fill a line without pause.
+// Blocks of four accumulators of the widest vectors, then single ones, then 16-byte ones, then a
+// padded one. A block takes whole cache lines from each source and gives whole lines to each
+// destination before it goes on to the next place: ranks' buffers often lie at equal distances,
+// where more than a few lines at a time would evict each other, and streaming stores must fill a
+// line without pause.
 //
-// A *quick* accumulator (A::kQuick) is right only for ordinary values, which A::Valid tells from the results of a block;
-// other blocks are done again with A::Exact.
+// A *quick* accumulator (A::kQuick) is right only for ordinary values, which A::Valid tells from
+// the results of a block; other blocks are done again with A::Exact.
 
 #if defined(HCCLRUN_COLLECTIVE_KERNELS_LOOP_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HCCLRUN_COLLECTIVE_KERNELS_LOOP_H_
@@ -15,6 +17,7 @@
 #define HCCLRUN_COLLECTIVE_KERNELS_LOOP_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstring>
@@ -51,7 +54,8 @@ HWY_INLINE void ReduceOne(const ReduceArgs& args, uint64_t at) {
 }
 
 template <class A, class Result>
-HWY_INLINE void StoreFour(const ReduceArgs& args, uint64_t at, Result r0, Result r1, Result r2, Result r3) {
+HWY_INLINE void StoreFour(const ReduceArgs& args, uint64_t at, Result r0, Result r1, Result r2,
+                          Result r3) {
   constexpr size_t kBytes = A::kBytes;
   if (args.stream) {
     for (size_t d = 0; d < args.ndst; ++d) {
@@ -86,8 +90,15 @@ HWY_INLINE void ReduceFour(const ReduceArgs& args, uint64_t at) {
   auto v1 = A::Load(p + kBytes);
   auto v2 = A::Load(p + 2 * kBytes);
   auto v3 = A::Load(p + 3 * kBytes);
+  // Where a step takes long, the processor does not see far enough ahead to fetch the next blocks
+  // in time.
+  constexpr uint64_t kAhead = 1024;
+  const bool prefetch = A::kQuick && args.bytes - at > kAhead + 4 * kBytes;
   for (size_t s = 1; s < args.nsrc; ++s) {
     p = Source(args, s, at);
+    if (prefetch) {
+      for (size_t line = 0; line < 4 * kBytes; line += 64) hwy::Prefetch(p + kAhead + line);
+    }
     v0 = A::Step(v0, p);
     v1 = A::Step(v1, p + kBytes);
     v2 = A::Step(v2, p + 2 * kBytes);
@@ -98,7 +109,8 @@ HWY_INLINE void ReduceFour(const ReduceArgs& args, uint64_t at) {
   const auto r2 = A::Finish(v2);
   const auto r3 = A::Finish(v3);
   if constexpr (A::kQuick) {
-    if (HWY_UNLIKELY(!A::Valid(r0, r1, r2, r3))) return ReduceFourAgain<typename A::Exact>(args, at);
+    if (HWY_UNLIKELY(!A::Valid(r0, r1, r2, r3)))
+      return ReduceFourAgain<typename A::Exact>(args, at);
   }
   StoreFour<A>(args, at, r0, r1, r2, r3);
 }
@@ -132,7 +144,6 @@ HWY_INLINE void CopyPart(char* to, const char* from, uint64_t n) {
 // [at, end), which is less than a narrow vector: as one that is filled up with zeros.
 template <class A>
 HWY_INLINE void ReducePart(const ReduceArgs& args, uint64_t at, uint64_t end) {
-  if (at == end) return;
   alignas(16) char buffer[16] = {};
   CopyPart(buffer, Source(args, 0, at), end - at);
   auto value = A::Load(buffer);
@@ -144,20 +155,29 @@ HWY_INLINE void ReducePart(const ReduceArgs& args, uint64_t at, uint64_t end) {
   for (size_t d = 0; d < args.ndst; ++d) CopyPart(Destination(args, d, at), buffer, end - at);
 }
 
-// Block: accumulators for blocks of four, Wide: of the widest vectors, Narrow: of 16 bytes.
-template <class Block, class Wide, class Narrow>
+// Block: accumulators for blocks of four, Wide: of the widest vectors, Narrow: of 16 bytes, Scalar:
+// of one element.
+template <class Block, class Wide, class Narrow, class Scalar>
 HWY_NOINLINE void ReduceVectors(const ReduceArgs& args) {
   static_assert(Narrow::kBytes == 16);
+  // Filling up costs a stall of the store buffer per source; a few elements are quicker one by one.
+  const auto reduce_part = [&](uint64_t from, uint64_t end) HWY_ATTR {
+    if (end - from <= Scalar::kFew * Scalar::kBytes) {
+      ReduceEach<Scalar>(args, from, end);
+    } else {
+      ReducePart<Narrow>(args, from, end);
+    }
+  };
   uint64_t at = 0;
   if (args.stream) {
     at = ReduceEach<Narrow>(args, at, args.head);
-    ReducePart<Narrow>(args, at, args.head);
+    reduce_part(at, args.head);
     at = args.head;
   }
   for (; args.bytes - at >= 4 * Block::kBytes; at += 4 * Block::kBytes) ReduceFour<Block>(args, at);
   at = ReduceEach<Wide>(args, at, args.bytes);
   if constexpr (Narrow::kBytes < Wide::kBytes) at = ReduceEach<Narrow>(args, at, args.bytes);
-  ReducePart<Narrow>(args, at, args.bytes);
+  reduce_part(at, args.bytes);
 }
 
 // Where there are no vectors.

@@ -1,12 +1,13 @@
 #pragma once
-// One element at a time, in plain C++, where there are no vectors. Bit for bit what the vector code computes.
+// One element at a time, in plain C++: where there are no vectors, and for a few elements behind
+// the last whole one. Bit for bit what the vector code computes.
 //
 // An accumulator type A offers
 //   kBytes          bytes of memory that one accumulator covers
 //   kQuick          false (see kernels_loop.h)
 //   Value           what is held in registers
-//   Load(p)         the first source's elements
-//   Step(v, p)      one more source, rounded
+//   kFew            (here only) up to how many elements are quicker one by one than in a padded
+//   vector Load(p)         the first source's elements Step(v, p)      one more source, rounded
 //   Finish(v)       the result r, NaN made canonical
 //   Store(r, p), Stream(r, p)
 // Vector accumulators in the kernel files have the same shape. Pointers may have any alignment.
@@ -37,8 +38,8 @@ inline constexpr uint16_t kHalfNan = 0x7e00;
 inline constexpr uint16_t kBf16Nan = 0x7fc0;
 inline constexpr uint32_t kFloatNan = 0x7fc00000;
 
-// A half's exponent and fraction, moved to a float's place, are its value times 2^-112; the product is exact, also for
-// subnormals.
+// A half's exponent and fraction, moved to a float's place, are its value times 2^-112; the product
+// is exact, also for subnormals.
 inline float HalfToFloat(uint16_t half) {
   const uint32_t magnitude = (half & 0x7fffu) << 13;
   uint32_t bits = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
@@ -46,7 +47,8 @@ inline float HalfToFloat(uint16_t half) {
   return std::bit_cast<float>(bits | ((half & 0x8000u) << 16));
 }
 
-// To nearest even. Below the smallest normal half, adding 1/2 leaves the bits above 2^-24, a subnormal half's unit.
+// To nearest even. Below the smallest normal half, adding 1/2 leaves the bits above 2^-24, a
+// subnormal half's unit.
 inline uint16_t FloatToHalf(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t magnitude = bits & 0x7fffffff;
@@ -56,7 +58,8 @@ inline uint16_t FloatToHalf(float value) {
   } else if (magnitude >= 0x477ff000) {  // 65520, half way to the first power of two out of range
     half = 0x7c00;
   } else if (magnitude < 0x38800000) {  // 2^-14
-    half = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<uint32_t>(0.5f);
+    half = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
+           std::bit_cast<uint32_t>(0.5f);
   } else {
     half = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
   }
@@ -65,7 +68,8 @@ inline uint16_t FloatToHalf(float value) {
 
 inline float Bf16ToFloat(uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); }
 
-// To nearest even. A NaN must have a clear low half, as sums of widened bf16 have; then it stays one.
+// To nearest even. A NaN must have a clear low half, as sums of widened bf16 have; then it stays
+// one.
 inline uint16_t FloatToBf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -77,12 +81,15 @@ struct ScalarInteger {
   using U = std::make_unsigned_t<T>;
   static constexpr size_t kBytes = sizeof(T);
   static constexpr bool kQuick = false;
+  static constexpr uint64_t kFew = 2;
   static Value Load(const char* p) { return Read<T>(p); }
   static Value Step(Value a, const char* p) {
     const T b = Read<T>(p);
     // uint64_t, lest small operands be promoted to a signed type that overflows.
-    if constexpr (op == ReduceOp::kSum) return static_cast<T>(static_cast<U>(uint64_t(a) + uint64_t(b)));
-    if constexpr (op == ReduceOp::kProd) return static_cast<T>(static_cast<U>(uint64_t(a) * uint64_t(b)));
+    if constexpr (op == ReduceOp::kSum)
+      return static_cast<T>(static_cast<U>(uint64_t(a) + uint64_t(b)));
+    if constexpr (op == ReduceOp::kProd)
+      return static_cast<T>(static_cast<U>(uint64_t(a) * uint64_t(b)));
     if constexpr (op == ReduceOp::kMax) return a < b ? b : a;
     if constexpr (op == ReduceOp::kMin) return b < a ? b : a;
   }
@@ -102,6 +109,7 @@ struct ScalarFp32 {
   using Value = float;
   static constexpr size_t kBytes = 4;
   static constexpr bool kQuick = false;
+  static constexpr uint64_t kFew = 2;
   static Value Load(const char* p) { return Read<float>(p); }
   static Value Step(Value a, const char* p) { return Combine<op>(a, Read<float>(p)); }
   static Value Finish(Value a) { return a != a ? std::bit_cast<float>(kFloatNan) : a; }
@@ -114,8 +122,11 @@ struct ScalarFp16 {
   using Value = float;
   static constexpr size_t kBytes = 2;
   static constexpr bool kQuick = false;
+  static constexpr uint64_t kFew = 0;
   static Value Load(const char* p) { return HalfToFloat(Read<uint16_t>(p)); }
-  static Value Step(Value a, const char* p) { return HalfToFloat(FloatToHalf(Combine<op>(a, Load(p)))); }
+  static Value Step(Value a, const char* p) {
+    return HalfToFloat(FloatToHalf(Combine<op>(a, Load(p))));
+  }
   static Value Finish(Value a) { return a != a ? std::bit_cast<float>(kFloatNan) : a; }
   static void Store(Value a, char* p) { Write(p, FloatToHalf(a)); }
   static void Stream(Value a, char* p) { Store(a, p); }
@@ -125,6 +136,7 @@ struct ScalarBf16Sum {
   using Value = float;
   static constexpr size_t kBytes = 2;
   static constexpr bool kQuick = false;
+  static constexpr uint64_t kFew = 2;
   static Value Load(const char* p) { return Bf16ToFloat(Read<uint16_t>(p)); }
   static Value Step(Value a, const char* p) { return Bf16ToFloat(FloatToBf16(a + Load(p))); }
   static Value Finish(Value a) { return a != a ? std::bit_cast<float>(kFloatNan) : a; }
@@ -132,9 +144,9 @@ struct ScalarBf16Sum {
   static void Stream(Value a, char* p) { Store(a, p); }
 };
 
-// Floating-point formats as far as ordering is concerned. An element's bits, with all but the sign inverted if it is
-// negative, are ordered as integers like the numbers: a *key*. A NaN gets the key beyond all others that the operation
-// looks for, which no number has.
+// Floating-point formats as far as ordering is concerned. An element's bits, with all but the sign
+// inverted if it is negative, are ordered as integers like the numbers: a *key*. A NaN gets the key
+// beyond all others that the operation looks for, which no number has.
 struct Fp32Format {
   using Bits = int32_t;
   static constexpr Bits kInfinity = 0x7f800000, kNan = kFloatNan;
@@ -149,10 +161,12 @@ struct Bf16Format {
 };
 
 template <class Bits>
-inline constexpr Bits kLargest = static_cast<Bits>(~(std::make_unsigned_t<Bits>{1} << (8 * sizeof(Bits) - 1)));
+inline constexpr Bits kLargest = static_cast<Bits>(~(std::make_unsigned_t<Bits>{1}
+                                                     << (8 * sizeof(Bits) - 1)));
 
 template <class Bits, ReduceOp op>
-inline constexpr Bits kNanKey = op == ReduceOp::kMax ? kLargest<Bits> : static_cast<Bits>(~kLargest<Bits>);
+inline constexpr Bits kNanKey = op == ReduceOp::kMax ? kLargest<Bits>
+                                                     : static_cast<Bits>(~kLargest<Bits>);
 
 template <class Format, ReduceOp op>
 struct ScalarExtremum {
@@ -161,6 +175,7 @@ struct ScalarExtremum {
   using Value = Bits;
   static constexpr size_t kBytes = sizeof(Bits);
   static constexpr bool kQuick = false;
+  static constexpr uint64_t kFew = 2;
   static Bits Flip(Bits bits) { return static_cast<Bits>(bits < 0 ? bits ^ kLargest<Bits> : bits); }
   static Value Load(const char* p) {
     const Bits bits = Read<Bits>(p);

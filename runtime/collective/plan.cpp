@@ -7,8 +7,11 @@ bool HasPlan(Op op) { return op <= Op::kBarrier; }
 
 bool MovesNothing(const OpShape& shape) { return shape.op == Op::kBarrier || shape.count == 0; }
 
-// One rank has nobody to exchange with: a copy, whatever the path, which touches only the rank's own memory.
-bool UsesWindowPlan(const OpShape& shape) { return shape.path == Path::kWindow || shape.ranks == 1; }
+// One rank has nobody to exchange with: a copy, whatever the path, which touches only the rank's
+// own memory.
+bool UsesWindowPlan(const OpShape& shape) {
+  return shape.path == Path::kWindow || shape.ranks == 1;
+}
 
 bool Overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
   return a_bytes != 0 && b_bytes != 0 && (a < b ? b - a < a_bytes : a - b < b_bytes);
@@ -17,7 +20,8 @@ bool Overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
 }  // namespace
 
 bool ValidShape(const OpShape& shape) {
-  if (!HasPlan(shape.op) || shape.ranks == 0 || shape.root >= shape.ranks || shape.split == 0) return false;
+  if (!HasPlan(shape.op) || shape.ranks == 0 || shape.root >= shape.ranks || shape.split == 0)
+    return false;
   if (shape.elem == 0 || shape.elem > 16 || (shape.elem & (shape.elem - 1)) != 0) return false;
   uint64_t block, all;
   if (__builtin_mul_overflow(shape.count, shape.elem, &block)) return false;
@@ -36,7 +40,8 @@ uint64_t Plan::PiecesPerRank(uint64_t phase) const {
   uint64_t pieces = 0;
   for (uint32_t i = 0; i < steps_; ++i) {
     const plan::Step& step = step_[i];
-    if (phase - step.lag < rounds_.count) pieces += step.transfers * step.cuts;  // wraps to a large number before lag
+    if (phase - step.lag < rounds_.count)
+      pieces += step.transfers * step.cuts;  // wraps to a large number before lag
   }
   return pieces;
 }
@@ -47,12 +52,17 @@ Piece Plan::At(uint64_t phase, uint64_t index) const {
 
 uint64_t PhaseCount(const OpShape& shape) { return Plan(shape).phases(); }
 
-uint64_t PiecesPerRank(const OpShape& shape, uint64_t phase) { return Plan(shape).PiecesPerRank(phase); }
+uint64_t PiecesPerRank(const OpShape& shape, uint64_t phase) {
+  return Plan(shape).PiecesPerRank(phase);
+}
 
-Piece PieceAt(const OpShape& shape, uint64_t phase, uint64_t index) { return Plan(shape).At(phase, index); }
+Piece PieceAt(const OpShape& shape, uint64_t phase, uint64_t index) {
+  return Plan(shape).At(phase, index);
+}
 
 Aliasing ClassifyAliasing(const OpShape& shape, uint32_t rank, uint64_t in, uint64_t out) {
-  const ExtentBytes extents = Extents(shape.op, shape.count, shape.elem, shape.ranks, rank, shape.root);
+  const ExtentBytes extents =
+      Extents(shape.op, shape.count, shape.elem, shape.ranks, rank, shape.root);
   if (!Overlap(in, extents.in_bytes, out, extents.out_bytes)) return Aliasing::kDisjoint;
   if (shape.ranks == 1) return in == out ? Aliasing::kSame : Aliasing::kOverlap;
   const uint64_t block = shape.count * shape.elem;
@@ -70,7 +80,8 @@ Aliasing ClassifyAliasing(const OpShape& shape, uint32_t rank, uint64_t in, uint
     default:
       return in == out ? Aliasing::kSame : Aliasing::kOverlap;
   }
-  // A block that starts inside the larger buffer at a multiple of the block size also ends inside it.
+  // A block that starts inside the larger buffer at a multiple of the block size also ends inside
+  // it.
   if (distance % block != 0) return Aliasing::kOverlap;
   return distance / block == rank ? Aliasing::kOwnBlock : Aliasing::kBlock;
 }

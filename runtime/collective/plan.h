@@ -1,15 +1,17 @@
 #pragma once
 // Plans: which bytes are copied or reduced, by whom, from where to where.
 //
-// A plan is a pure function of the operation's shape. No list of pieces is materialised and nothing is exchanged: every
-// process computes the same pieces from the same shape, each in constant time and without allocating.
+// A plan is a pure function of the operation's shape. No list of pieces is materialised and nothing
+// is exchanged: every process computes the same pieces from the same shape, each in constant time
+// and without allocating.
 //
-// A plan is a sequence of phases with a barrier between them; a phase is a set of pieces. The pieces of one phase are
-// independent: none reads what another writes, so they may run in any order, at once, in any process. Over all phases
-// every byte of every output is written exactly once (stage buffers are reused from round to round).
+// A plan is a sequence of phases with a barrier between them; a phase is a set of pieces. The
+// pieces of one phase are independent: none reads what another writes, so they may run in any
+// order, at once, in any process. Over all phases every byte of every output is written exactly
+// once (stage buffers are reused from round to round).
 //
-// Terms: a *block* is what one rank contributes to or receives from an operation, count * elem bytes. A *round* of the
-// buffered path moves as much as fits into half a stage buffer.
+// Terms: a *block* is what one rank contributes to or receives from an operation, count * elem
+// bytes. A *round* of the buffered path moves as much as fits into half a stage buffer.
 
 #include <cstdint>
 
@@ -28,7 +30,8 @@ struct OpShape {
   uint32_t split = 1;        // wanted pieces per rank and step; a plan makes at least that many
 };
 
-// The places a piece can name. Offsets are relative to the start of the place on the rank named with it.
+// The places a piece can name. Offsets are relative to the start of the place on the rank named
+// with it.
 enum class Space : uint8_t {
   kIn,      // the user's input
   kOut,     // the user's output
@@ -43,7 +46,8 @@ struct Piece {
   Kind kind = kCopy;
   Space src_space = Space::kIn;
   Space dst_space = Space::kOut;
-  uint32_t src_rank = 0;  // kAllRanks for kReduce: the sources are ranks 0..N-1 in ascending order, at the same offset
+  uint32_t src_rank = 0;  // kAllRanks for kReduce: the sources are ranks 0..N-1 in ascending order,
+                          // at the same offset
   uint32_t dst_rank = 0;  // kAllRanks: every rank, at the same offset
   uint64_t src_offset = 0;
   uint64_t dst_offset = 0;
@@ -53,20 +57,20 @@ struct Piece {
 // Smallest stage buffer with which the buffered path works for `ranks` ranks.
 constexpr uint64_t MinChunkBytes(uint32_t ranks) { return uint64_t{ranks} * 64; }
 
-// Whether there is a plan for the shape: an operation with a plan (no V variant, no point to point),
-// ranks and split at least 1, root a rank, elem 1, 2, 4, 8 or 16, byte counts that fit into 63 bits and, on the
-// buffered path, chunk_bytes >= MinChunkBytes(ranks).
+// Whether there is a plan for the shape: an operation with a plan (no V variant, no point to
+// point), ranks and split at least 1, root a rank, elem 1, 2, 4, 8 or 16, byte counts that fit into
+// 63 bits and, on the buffered path, chunk_bytes >= MinChunkBytes(ranks).
 bool ValidShape(const OpShape& shape);
 
 namespace plan {
 
 // How the buffered path cuts blocks into rounds.
 struct Rounds {
-  uint64_t half;    // bytes from the first to the second half of a stage buffer
-  uint64_t slice;   // bytes of a block that one round moves, and from one block's slice to the next in a stage buffer;
-                    // the last round moves what is left
+  uint64_t half;   // bytes from the first to the second half of a stage buffer
+  uint64_t slice;  // bytes of a block that one round moves, and from one block's slice to the next
+                   // in a stage buffer; the last round moves what is left
   uint64_t count;
-  bool packed;      // blocks are staged as they lie in the input, in one transfer
+  bool packed;  // blocks are staged as they lie in the input, in one transfer
 };
 
 enum class StepKind : uint8_t { kStageIn, kOwnCopy, kReduceShare, kDeliver };
@@ -83,7 +87,8 @@ struct Task;
 
 }  // namespace plan
 
-// The pieces of a shape, which must be valid. Construction costs a few divisions, a piece a few more.
+// The pieces of a shape, which must be valid. Construction costs a few divisions, a piece a few
+// more.
 class Plan {
  public:
   explicit Plan(const OpShape& shape);
@@ -91,13 +96,15 @@ class Plan {
   // An operation that moves nothing (Barrier, count 0) has no phases.
   uint64_t phases() const { return phases_; }
 
-  // Pieces which each rank owns in a phase, the same for every rank. Ownership says who would do the piece if every
-  // rank did its own share; on the window path any process may do any piece. On the buffered path a piece that touches
-  // kIn or kOut touches only its owner's, since other ranks may have no mapping of the owner's memory; what belongs to
-  // other ranks is reached in their stage buffers alone.
+  // Pieces which each rank owns in a phase, the same for every rank. Ownership says who would do
+  // the piece if every rank did its own share; on the window path any process may do any piece. On
+  // the buffered path a piece that touches kIn or kOut touches only its owner's, since other ranks
+  // may have no mapping of the owner's memory; what belongs to other ranks is reached in their
+  // stage buffers alone.
   uint64_t PiecesPerRank(uint64_t phase) const;
 
-  // Piece `index` of [0, ranks * PiecesPerRank(phase)); its owner is rank index / PiecesPerRank(phase).
+  // Piece `index` of [0, ranks * PiecesPerRank(phase)); its owner is rank index /
+  // PiecesPerRank(phase).
   Piece At(uint64_t phase, uint64_t index) const;
 
  private:
@@ -126,22 +133,26 @@ Piece PieceAt(const OpShape& shape, uint64_t phase, uint64_t index);
 // How a rank's input and output lie to each other.
 enum class Aliasing : uint8_t {
   kDisjoint,  // no common byte
-  kSame,      // AllReduce, Reduce, Broadcast, AlltoAll, and any operation of one rank: equal addresses
-  kOwnBlock,  // AllGather: the input is the rank's own block of the output; ReduceScatter, Scatter: vice versa
+  kSame,  // AllReduce, Reduce, Broadcast, AlltoAll, and any operation of one rank: equal addresses
+  kOwnBlock,  // AllGather: the input is the rank's own block of the output; ReduceScatter, Scatter:
+              // vice versa
   kBlock,     // the same with another rank's block, e.g. equal addresses on a rank other than 0
   kOverlap,   // anything else
 };
 
-// Classifies the layout of one rank from the addresses (or offsets in one address space) of its buffers.
+// Classifies the layout of one rank from the addresses (or offsets in one address space) of its
+// buffers.
 Aliasing ClassifyAliasing(const OpShape& shape, uint32_t rank, uint64_t in, uint64_t out);
 
-// Whether the plan of the shape's path gives the right result with this layout on some or all ranks:
+// Whether the plan of the shape's path gives the right result with this layout on some or all
+// ranks:
 //              kDisjoint kSame kOwnBlock kBlock kOverlap
 //   window        yes     (1)     yes      no      no       (1) all but AlltoAll
 //   buffered      yes     yes     yes      yes     no
-// The window path reads inputs while it writes outputs, which is safe only where the bytes that a piece overwrites are
-// read by that piece alone (the kernels load all sources of a vector before they store it). The buffered path has
-// staged every byte before it can be overwritten. kOverlap has an undefined result on both paths, never a wild access.
+// The window path reads inputs while it writes outputs, which is safe only where the bytes that a
+// piece overwrites are read by that piece alone (the kernels load all sources of a vector before
+// they store it). The buffered path has staged every byte before it can be overwritten. kOverlap
+// has an undefined result on both paths, never a wild access.
 bool InPlaceSafe(const OpShape& shape, Aliasing aliasing);
 
 }  // namespace hcclrun

@@ -1,19 +1,19 @@
 // Buffered plans: through the ranks' HCCL buffers, in rounds.
 //
-// A rank copies its input into its own StageA; peers read it there and write only to their own memory. Every piece
-// names one rank's user memory at most, its owner's. StageB holds the shares of an AllReduce or Reduce that the rank
-// has reduced, for its peers to fetch.
+// A rank copies its input into its own StageA; peers read it there and write only to their own
+// memory. Every piece names one rank's user memory at most, its owner's. StageB holds the shares of
+// an AllReduce or Reduce that the rank has reduced, for its peers to fetch.
 //
-// Each stage buffer is used as two halves, round k in half k % 2, so that the steps of successive rounds overlap: in
-// phase p, step s works on round p - lag(s). A half is rewritten for round k + 2 in the phase after the one in which
-// round k was last read from it:
+// Each stage buffer is used as two halves, round k in half k % 2, so that the steps of successive
+// rounds overlap: in phase p, step s works on round p - lag(s). A half is rewritten for round k + 2
+// in the phase after the one in which round k was last read from it:
 //   phase                 0        1          2              3
 //   stage in (lag 0)      round 0  round 1    round 2
 //   reduce share (lag 1)           round 0    round 1        round 2      AllReduce, Reduce
 //   deliver (lag 1 or 2)           (round 0)  round 0 or 1   round 1 or 2
-// Output of round k is written after the input of round k, and in the operation's order of bytes never before the
-// input bytes at the same or a lower place have been staged; that is what makes the in-place layouts of
-// InPlaceSafe safe.
+// In place: a phase that delivers round k stages round k + 1 or later. Delivered bytes lie at round
+// k's place in a block, staged bytes at a later round's place; so where blocks of the output are
+// blocks of the input, no byte is overwritten before it has been staged.
 
 #include "collective/plan_parts.h"
 
@@ -30,26 +30,28 @@ using plan::Task;
 struct plan::Task {
   uint32_t owner;
   uint64_t transfer;
-  uint64_t cut;   // of the transfer
+  uint64_t cut;  // of the transfer
   uint64_t cuts;
-  uint64_t half;  // offset of the round's half in a stage buffer
-  uint64_t base;  // offset of the round in every block
-  uint64_t bytes; // of the round in every block
+  uint64_t half;   // offset of the round's half in a stage buffer
+  uint64_t base;   // offset of the round in every block
+  uint64_t bytes;  // of the round in every block
 };
 
 namespace {
 
-// Operations whose ranks hold one block per peer stage a slice of every block per round; the others stage consecutive
-// bytes of their only block.
-bool StagesManyBlocks(Op op) { return op == Op::kReduceScatter || op == Op::kAllToAll || op == Op::kScatter; }
+// Operations whose ranks hold one block per peer stage a slice of every block per round; the others
+// stage consecutive bytes of their only block.
+bool StagesManyBlocks(Op op) {
+  return op == Op::kReduceScatter || op == Op::kAllToAll || op == Op::kScatter;
+}
 
 uint64_t RoundDown(uint64_t value, uint64_t unit) { return value - value % unit; }
 
 // In whole cache lines where the buffer is large enough, else in whole elements of any type.
 uint64_t RoundDownToUnit(uint64_t bytes) { return RoundDown(bytes, bytes >= kLine ? kLine : 16); }
 
-Piece Copy(uint32_t src_rank, Space src_space, uint64_t src_offset, uint32_t dst_rank, Space dst_space,
-           uint64_t dst_offset, uint64_t bytes) {
+Piece Copy(uint32_t src_rank, Space src_space, uint64_t src_offset, uint32_t dst_rank,
+           Space dst_space, uint64_t dst_offset, uint64_t bytes) {
   Piece piece;
   piece.src_rank = src_rank;
   piece.src_space = src_space;
@@ -61,7 +63,8 @@ Piece Copy(uint32_t src_rank, Space src_space, uint64_t src_offset, uint32_t dst
   return piece;
 }
 
-Piece Reduce(uint64_t src_offset, uint32_t owner, Space dst_space, uint64_t dst_offset, uint64_t bytes) {
+Piece Reduce(uint64_t src_offset, uint32_t owner, Space dst_space, uint64_t dst_offset,
+             uint64_t bytes) {
   Piece piece = Copy(kAllRanks, Space::kStageA, src_offset, owner, dst_space, dst_offset, bytes);
   piece.kind = Piece::kReduce;
   return piece;
@@ -91,8 +94,8 @@ void Plan::PrepareBuffered() {
   add(StepKind::kStageIn, 0, rounds_.packed ? 1 : ranks);
   switch (shape_.op) {
     case Op::kAllGather:
-      // The own block goes to the output with the stage-in, before a peer's block can overwrite an input that lies
-      // inside the output.
+      // The own block goes to the output with the stage-in, before a peer's block can overwrite an
+      // input that lies inside the output.
       add(StepKind::kOwnCopy, 0, 1);
       add(StepKind::kDeliver, 1, ranks - 1);
       break;
@@ -123,7 +126,13 @@ Piece Plan::BufferedPiece(uint64_t phase, uint64_t index) const {
       continue;
     }
     const uint64_t base = round * rounds_.slice;
-    Task t{owner, local, 0, step.cuts, round % 2 * rounds_.half, base, std::min(rounds_.slice, block_ - base)};
+    Task t{owner,
+           local,
+           0,
+           step.cuts,
+           round % 2 * rounds_.half,
+           base,
+           std::min(rounds_.slice, block_ - base)};
     if (step.cuts != 1) {
       t.transfer = local / step.cuts;
       t.cut = local % step.cuts;
@@ -133,8 +142,8 @@ Piece Plan::BufferedPiece(uint64_t phase, uint64_t index) const {
         return StageIn(t);
       case StepKind::kOwnCopy: {
         const Range part = Share(t.bytes, t.cuts, t.cut);
-        return Copy(owner, Space::kIn, base + part.begin, owner, Space::kOut, owner * block_ + base + part.begin,
-                    part.bytes);
+        return Copy(owner, Space::kIn, base + part.begin, owner, Space::kOut,
+                    owner * block_ + base + part.begin, part.bytes);
       }
       case StepKind::kReduceShare: {
         const Range part = Share(t.bytes, shape_.ranks * t.cuts, owner * t.cuts + t.cut);
@@ -153,20 +162,22 @@ Piece Plan::StageIn(const Task& t) const {
   if (rounds_.packed) {
     const uint64_t blocks = StagesManyBlocks(shape_.op) ? shape_.ranks : 1;
     const Range part = Share(blocks * t.bytes, t.cuts, t.cut);
-    return Copy(t.owner, Space::kIn, t.base + part.begin, t.owner, Space::kStageA, t.half + part.begin, part.bytes);
+    return Copy(t.owner, Space::kIn, t.base + part.begin, t.owner, Space::kStageA,
+                t.half + part.begin, part.bytes);
   }
   // AlltoAll and Scatter deliver a rank's block to itself without the stage buffer.
   if (shape_.op != Op::kReduceScatter && t.transfer == t.owner) return {};
   const Range part = Share(t.bytes, t.cuts, t.cut);
-  return Copy(t.owner, Space::kIn, t.transfer * block_ + t.base + part.begin, t.owner, Space::kStageA,
-              t.half + t.transfer * rounds_.slice + part.begin, part.bytes);
+  return Copy(t.owner, Space::kIn, t.transfer * block_ + t.base + part.begin, t.owner,
+              Space::kStageA, t.half + t.transfer * rounds_.slice + part.begin, part.bytes);
 }
 
 // The step after which the output is final.
 Piece Plan::Deliver(const Task& t) const {
   const uint64_t block = block_;
   const uint32_t ranks = shape_.ranks;
-  // The rank `distance` <= ranks behind `rank`, in a circle: owners that run side by side read from different ranks.
+  // The rank `distance` <= ranks behind `rank`, in a circle: owners that run side by side read from
+  // different ranks.
   const auto peer_behind = [ranks](uint32_t rank, uint64_t distance) {
     const uint64_t peer = rank + distance;
     return static_cast<uint32_t>(peer < ranks ? peer : peer - ranks);
@@ -182,14 +193,15 @@ Piece Plan::Deliver(const Task& t) const {
       const uint32_t peer = peer_behind(t.owner, t.transfer);
       const Range part = Share(t.bytes, t.cuts, t.cut);
       const uint64_t out = peer * block + t.base + part.begin;
-      if (peer == t.owner) return Copy(peer, Space::kIn, out, t.owner, Space::kOut, out, part.bytes);
-      return Copy(peer, Space::kStageA, t.half + t.owner * rounds_.slice + part.begin, t.owner, Space::kOut, out,
-                  part.bytes);
+      if (peer == t.owner)
+        return Copy(peer, Space::kIn, out, t.owner, Space::kOut, out, part.bytes);
+      return Copy(peer, Space::kStageA, t.half + t.owner * rounds_.slice + part.begin, t.owner,
+                  Space::kOut, out, part.bytes);
     }
     case Op::kReduceScatter: {
       const Range part = Share(t.bytes, t.cuts, t.cut);
-      return Reduce(t.half + t.owner * rounds_.slice + part.begin, t.owner, Space::kOut, t.base + part.begin,
-                    part.bytes);
+      return Reduce(t.half + t.owner * rounds_.slice + part.begin, t.owner, Space::kOut,
+                    t.base + part.begin, part.bytes);
     }
     case Op::kAllReduce:
     case Op::kReduce: {  // the share that each rank has reduced
@@ -204,17 +216,20 @@ Piece Plan::Deliver(const Task& t) const {
     case Op::kBroadcast: {
       const Range part = Share(t.bytes, t.cuts, t.cut);
       const uint64_t out = t.base + part.begin;
-      if (t.owner == shape_.root) return Copy(shape_.root, Space::kIn, out, t.owner, Space::kOut, out, part.bytes);
-      return Copy(shape_.root, Space::kStageA, t.half + part.begin, t.owner, Space::kOut, out, part.bytes);
+      if (t.owner == shape_.root)
+        return Copy(shape_.root, Space::kIn, out, t.owner, Space::kOut, out, part.bytes);
+      return Copy(shape_.root, Space::kStageA, t.half + part.begin, t.owner, Space::kOut, out,
+                  part.bytes);
     }
     case Op::kScatter: {
       const Range part = Share(t.bytes, t.cuts, t.cut);
       const uint64_t out = t.base + part.begin;
       if (t.owner == shape_.root) {
-        return Copy(shape_.root, Space::kIn, t.owner * block + out, t.owner, Space::kOut, out, part.bytes);
+        return Copy(shape_.root, Space::kIn, t.owner * block + out, t.owner, Space::kOut, out,
+                    part.bytes);
       }
-      return Copy(shape_.root, Space::kStageA, t.half + t.owner * rounds_.slice + part.begin, t.owner, Space::kOut,
-                  out, part.bytes);
+      return Copy(shape_.root, Space::kStageA, t.half + t.owner * rounds_.slice + part.begin,
+                  t.owner, Space::kOut, out, part.bytes);
     }
     default:
       return {};

@@ -1,5 +1,5 @@
-// Window plans: one phase, every byte read once from the inputs and stored straight into the outputs. All ranks' inputs
-// and outputs must be mapped wherever a piece runs.
+// Window plans: one phase, every byte read once from the inputs and stored straight into the
+// outputs. All ranks' inputs and outputs must be mapped wherever a piece runs.
 
 #include "collective/plan_parts.h"
 
@@ -69,11 +69,12 @@ Piece Plan::WindowPiece(uint64_t index) const {
       break;
     }
     case Op::kAllToAll: {
-      // The owner collects its block from every peer, beginning with itself: owners that run side by side then read
-      // from different ranks.
+      // The owner collects its block from every peer, beginning with itself: owners that run side
+      // by side then read from different ranks.
       const uint64_t distance = cuts == 1 ? local : local / cuts;
       const Range part = Share(block, cuts, local - distance * cuts);
-      const auto peer = static_cast<uint32_t>(owner + distance < ranks ? owner + distance : owner + distance - ranks);
+      const auto peer = static_cast<uint32_t>(owner + distance < ranks ? owner + distance
+                                                                       : owner + distance - ranks);
       piece.src_rank = peer;
       piece.src_offset = owner * block + part.begin;
       piece.dst_rank = owner;

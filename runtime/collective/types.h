@@ -1,6 +1,7 @@
 #pragma once
-// Element types, reductions and operations of HCCL as plain enumerations, and the facts about them that need no
-// communicator: sizes, names, which combinations are defined, and how many bytes an operation reads and writes.
+// Element types, reductions and operations of HCCL as plain enumerations, and the facts about them
+// that need no communicator: sizes, names, which combinations are defined, and how many bytes an
+// operation reads and writes.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace hcclrun {
 
-// The numbers are HCCL's. A value that arrives through the C API may be cast once it is known to fit into a byte; one
-// that is not listed is "unknown" to every function below.
+// The numbers are HCCL's. A value that arrives through the C API may be cast once it is known to
+// fit into a byte; one that is not listed is "unknown" to every function below.
 enum class DataType : uint8_t {
   kInt8 = 0,
   kInt16 = 1,
@@ -62,13 +63,15 @@ std::string_view Name(ReduceOp op);
 std::string_view Name(Op op);
 std::string_view Name(Path path);
 
-// Whether the combination is defined (semantics C.4). ReduceScatterV is narrower; its caller excludes the rest.
+// Whether the combination is defined (semantics C.4). ReduceScatterV is narrower; its caller
+// excludes the rest.
 bool ReductionSupported(DataType type, ReduceOp op);
 
 // Whether operations that only move data accept the type (semantics C.4).
 bool MovementSupported(DataType type);
 
-// Whether a reduction may take the window path (semantics A.10 item 2): what the hardware's copy engine can reduce.
+// Whether a reduction may take the window path (semantics A.10 item 2): what the hardware's copy
+// engine can reduce.
 bool WindowReduction(DataType type, ReduceOp op);
 
 bool IsReduction(Op op);
@@ -78,11 +81,13 @@ struct ExtentBytes {
   uint64_t out_bytes;
 };
 
-// Bytes which rank `rank` of `ranks` passes in and gets out (semantics C.2), `count` in the unit of the operation and
-// `elem` bytes per element. A size that does not fit into 64 bits is UINT64_MAX, which no range can satisfy.
-// Buffers that the rank does not read or write have extent 0: the input of all but the root for Broadcast and Scatter,
-// the output of all but the root for Reduce. Send has an input, Recv an output. Operations described by arrays of
-// counts, and Barrier, have no extent here.
-ExtentBytes Extents(Op op, uint64_t count, uint32_t elem, uint32_t ranks, uint32_t rank, uint32_t root);
+// Bytes which rank `rank` of `ranks` passes in and gets out (semantics C.2), `count` in the unit of
+// the operation and `elem` bytes per element. A size that does not fit into 64 bits is UINT64_MAX,
+// which no range can satisfy. Buffers that the rank does not read or write have extent 0: the input
+// of all but the root for Broadcast and Scatter, the output of all but the root for Reduce. Send
+// has an input, Recv an output. Operations described by arrays of counts, and Barrier, have no
+// extent here.
+ExtentBytes Extents(Op op, uint64_t count, uint32_t elem, uint32_t ranks, uint32_t rank,
+                    uint32_t root);
 
 }  // namespace hcclrun

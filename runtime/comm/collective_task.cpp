@@ -168,7 +168,9 @@ Fault CollectiveTask::Trouble() {
     f.n[f.kind == FaultKind::kExecTimeout ? 0 : 2] = k;
     return f;
   }
-  uint32_t gone = stage_ == Stage::kRun ? FirstGone(view) : CannotPost(view, k);
+  // Until all have posted, a rank that left may have posted before; afterwards it still owes its share.
+  const bool matched = stage_ == Stage::kTurn || stage_ == Stage::kRun;
+  uint32_t gone = matched ? FirstGone(view) : CannotPost(view, k);
   if (gone != kNoRank && !CanGoOn()) {
     return OperationFault(FaultKind::kRankExited, view, comm_->name(), comm_->rank(), k, gone);
   }

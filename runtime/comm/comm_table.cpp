@@ -1,9 +1,9 @@
 #include "comm/comm_table.h"
 
 #include <map>
+#include <mutex>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 
 namespace hcclrun {
 namespace {
@@ -14,11 +14,11 @@ constexpr uintptr_t kFirstWindow = 0x4857000010;
 constexpr uintptr_t kStep = 16;
 
 struct Table {
-  absl::Mutex mutex;
-  absl::flat_hash_map<void*, std::shared_ptr<Communicator>> comms ABSL_GUARDED_BY(mutex);
-  std::map<void*, std::pair<std::weak_ptr<Communicator>, uint64_t>> windows ABSL_GUARDED_BY(mutex);
-  uintptr_t next_comm ABSL_GUARDED_BY(mutex) = kFirstComm;
-  uintptr_t next_window ABSL_GUARDED_BY(mutex) = kFirstWindow;
+  std::mutex mutex;
+  absl::flat_hash_map<void*, std::shared_ptr<Communicator>> comms;  // guarded by mutex
+  std::map<void*, std::pair<std::weak_ptr<Communicator>, uint64_t>> windows;  // guarded by mutex
+  uintptr_t next_comm = kFirstComm;  // guarded by mutex
+  uintptr_t next_window = kFirstWindow;  // guarded by mutex
 };
 
 Table& GetTable() {
@@ -30,7 +30,7 @@ Table& GetTable() {
 
 Fault CheckNameFree(const std::string& name, int32_t device) {
   Table& t = GetTable();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   for (const auto& [handle, comm] : t.comms) {
     if (comm->name() == name && comm->device()->id() == device) return Fault(FaultKind::kNameTaken, name);
   }
@@ -39,7 +39,7 @@ Fault CheckNameFree(const std::string& name, int32_t device) {
 
 void* AddCommunicator(std::shared_ptr<Communicator> comm) {
   Table& t = GetTable();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   void* handle = reinterpret_cast<void*>(t.next_comm);
   t.next_comm += kStep;
   t.comms[handle] = std::move(comm);
@@ -48,7 +48,7 @@ void* AddCommunicator(std::shared_ptr<Communicator> comm) {
 
 Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle) {
   Table& t = GetTable();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   auto it = t.comms.find(handle);
   if (it == t.comms.end()) {
     return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "communicator");
@@ -60,7 +60,7 @@ Fault RemoveCommunicator(void* handle) {
   std::shared_ptr<Communicator> comm;
   Table& t = GetTable();
   {
-    absl::MutexLock lock(&t.mutex);
+    std::lock_guard<std::mutex> lock(t.mutex);
     auto it = t.comms.find(handle);
     if (it == t.comms.end()) {
       return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "communicator");
@@ -75,7 +75,7 @@ Fault RemoveCommunicator(void* handle) {
 
 void* AddWindow(const std::shared_ptr<Communicator>& comm, uint64_t window) {
   Table& t = GetTable();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   void* handle = reinterpret_cast<void*>(t.next_window);
   t.next_window += kStep;
   t.windows[handle] = {comm, window};
@@ -84,7 +84,7 @@ void* AddWindow(const std::shared_ptr<Communicator>& comm, uint64_t window) {
 
 Result<WindowRef> FindWindow(void* handle) {
   Table& t = GetTable();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   auto it = t.windows.find(handle);
   if (it != t.windows.end()) {
     if (auto comm = it->second.first.lock()) return WindowRef{std::move(comm), it->second.second};
@@ -94,7 +94,7 @@ Result<WindowRef> FindWindow(void* handle) {
 
 void* HandleOfWindow(const Communicator& comm, uint64_t window) {
   Table& t = GetTable();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   for (const auto& [handle, entry] : t.windows) {
     if (entry.second == window && entry.first.lock().get() == &comm) return handle;
   }
@@ -103,7 +103,7 @@ void* HandleOfWindow(const Communicator& comm, uint64_t window) {
 
 void RemoveWindow(void* handle) {
   Table& t = GetTable();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   t.windows.erase(handle);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "base/settings.h"
 #include "collective/plan.h"
@@ -98,7 +99,7 @@ Fault Communicator::CheckPeers() {
 }
 
 Fault Communicator::CommitStages() {
-  absl::MutexLock lock(&stage_mutex_);
+  std::lock_guard<std::mutex> lock(stage_mutex_);
   if (stages_committed_) return Fault::None();
   Heap& heap = device_->heap();
   if (Fault f = heap.Commit(stage_a_, chunk_bytes_)) return f;
@@ -131,7 +132,7 @@ Result<Buffer> Communicator::Locate(const void* address, uint64_t bytes, const c
   }
   buffer.is_private = scattered;
   buffer.heap_offset = range->offset;
-  buffer.window_offset = windows_->OffsetOf(buffer.address, bytes);
+  buffer.window_offset = windows_->OffsetOf(buffer.address, bytes, memory.identity);
   return buffer;
 }
 
@@ -164,7 +165,7 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   if (choice.window) d.flags |= kFlagWindow;
   if (choice.unsafe) d.flags |= kFlagUnsafe;
 
-  absl::MutexLock lock(&issue_mutex_);
+  std::lock_guard<std::mutex> lock(issue_mutex_);
   d.sequence = next_sequence_;
   auto task = std::make_unique<CollectiveTask>(shared_from_this(), d, *in, *out);
   RankRecord& record = view().ranks[rank_];

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "base/call.h"
 #include "base/fault.h"
 #include "collective/types.h"
@@ -111,10 +111,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::unique_ptr<SymmetricHeap> windows_;
   std::unique_ptr<Liveness> liveness_;
 
-  absl::Mutex issue_mutex_;  // numbering and queueing are one step
-  uint64_t next_sequence_ ABSL_GUARDED_BY(issue_mutex_) = 0;
-  absl::Mutex stage_mutex_;
-  bool stages_committed_ ABSL_GUARDED_BY(stage_mutex_) = false;
+  std::mutex issue_mutex_;  // numbering and queueing are one step
+  uint64_t next_sequence_ = 0;  // guarded by issue_mutex_
+  std::mutex stage_mutex_;
+  bool stages_committed_ = false;  // guarded by stage_mutex_
   std::atomic<uint32_t> last_path_{uint32_t(Path::kBuffered)};
 };
 

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <set>
 
-#include "absl/synchronization/mutex.h"
 #include "base/fork_guard.h"
 #include "comm/abort.h"
 #include "comm/matching.h"
@@ -15,8 +15,8 @@ namespace {
 
 // The communicators of this process that are not destroyed, for the exit handler.
 struct Live {
-  absl::Mutex mutex;
-  std::set<std::pair<std::shared_ptr<const Membership>, uint32_t>> members ABSL_GUARDED_BY(mutex);
+  std::mutex mutex;
+  std::set<std::pair<std::shared_ptr<const Membership>, uint32_t>> members;  // guarded by mutex
 };
 
 Live& GetLive() {
@@ -28,14 +28,14 @@ Live& GetLive() {
 void AtExit(int status, void*) {
   if (InForkedChild()) return;
   Live& live = GetLive();
-  absl::MutexLock lock(&live.mutex);
+  std::lock_guard<std::mutex> lock(live.mutex);
   for (const auto& [membership, rank] : live.members) {
     RankRecord& record = membership->view.ranks[rank];
     record.exit_status.store(status, std::memory_order_relaxed);
     uint32_t alive = static_cast<uint32_t>(RankState::kAlive);
-    record.state.compare_exchange_strong(
+    const bool was_alive = record.state.compare_exchange_strong(
         alive, static_cast<uint32_t>(status == 0 ? RankState::kExited : RankState::kFailed), std::memory_order_seq_cst);
-    if (status != 0) SetAbort(membership->view, AbortCause::kRankFailed, rank);
+    if (was_alive && status != 0) SetAbort(membership->view, AbortCause::kRankFailed, rank);
     membership->view.header->event.Notify();
   }
 }
@@ -58,7 +58,7 @@ Liveness::Liveness(std::shared_ptr<const Membership> membership, uint32_t own_ra
   (void)registered;
   {
     Live& live = GetLive();
-    absl::MutexLock lock(&live.mutex);
+    std::lock_guard<std::mutex> lock(live.mutex);
     live.members.emplace(membership_, own_rank_);
   }
   const ControlView& view = membership_->view;
@@ -74,7 +74,7 @@ Liveness::Liveness(std::shared_ptr<const Membership> membership, uint32_t own_ra
 Liveness::~Liveness() {
   for (ProcessWatch::Id id : watches_) ProcessWatch::Get().Cancel(id);
   Live& live = GetLive();
-  absl::MutexLock lock(&live.mutex);
+  std::lock_guard<std::mutex> lock(live.mutex);
   live.members.erase({membership_, own_rank_});
 }
 

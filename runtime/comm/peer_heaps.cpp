@@ -1,16 +1,17 @@
 #include "comm/peer_heaps.h"
 
+#include <mutex>
+
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "device/memory_map.h"
 
 namespace hcclrun {
 namespace {
 
 struct Registry {
-  absl::Mutex mutex;
-  absl::flat_hash_map<uint64_t, std::weak_ptr<MappedHeap>> mapped ABSL_GUARDED_BY(mutex);
-  absl::flat_hash_map<uint64_t, std::shared_ptr<MappedHeap>> own ABSL_GUARDED_BY(mutex);
+  std::mutex mutex;
+  absl::flat_hash_map<uint64_t, std::weak_ptr<MappedHeap>> mapped;  // guarded by mutex
+  absl::flat_hash_map<uint64_t, std::shared_ptr<MappedHeap>> own;  // guarded by mutex
 };
 
 Registry& GetRegistry() {
@@ -26,7 +27,7 @@ MappedHeap::~MappedHeap() {
 
 void PeerHeaps::RegisterOwn(uint64_t uid, char* base, uint64_t bytes) {
   Registry& registry = GetRegistry();
-  absl::MutexLock lock(&registry.mutex);
+  std::lock_guard<std::mutex> lock(registry.mutex);
   auto heap = std::make_shared<MappedHeap>();
   heap->base_ = base;
   heap->bytes_ = bytes;
@@ -35,7 +36,7 @@ void PeerHeaps::RegisterOwn(uint64_t uid, char* base, uint64_t bytes) {
 
 Result<std::shared_ptr<MappedHeap>> PeerHeaps::Map(uint64_t uid, uint64_t bytes, UniqueFd fd) {
   Registry& registry = GetRegistry();
-  absl::MutexLock lock(&registry.mutex);
+  std::lock_guard<std::mutex> lock(registry.mutex);
   if (auto it = registry.own.find(uid); it != registry.own.end()) return it->second;
   std::weak_ptr<MappedHeap>& known = registry.mapped[uid];
   if (auto heap = known.lock()) return heap;

@@ -49,7 +49,8 @@ class Server {
     ServerPacket last = Packet(ServerPacket::kGo);
     if (fault) last = Refusal(fault);
     for (Client& c : clients_) Reply(c, last, {});
-    for (UniqueFd& fd : rejected_) SendPacket(fd.get(), &last, sizeof last, {}, Deadline::After(kReplyPatienceMs));
+    for (Client& c : rejected_) Reply(c, last, {});
+    if (fault) RefuseLatecomers(last);
   }
 
  private:
@@ -123,29 +124,38 @@ class Server {
                  absl::StrCat("arrived: ", RankList(came), "; missing: ", RankList(missing)));
   }
 
-  // A stranger (wrong secret, other version) is turned away alone; a rank that contradicts the others fails all.
+  // Takes a connection's first packet. A stranger (wrong secret, other version) is turned away alone: false.
+  bool TakeHello(UniqueFd socket, Client* c) {
+    c->socket = std::move(socket);
+    memset(&c->hello, 0, sizeof c->hello);
+    std::vector<UniqueFd> fds;
+    Result<size_t> got = ReceivePacket(c->socket.get(), &c->hello, sizeof c->hello, &fds, Deadline::After(kReplyPatienceMs));
+    if (!got.ok() || *got == 0) return false;
+    Hello& h = c->hello;
+    Fault fault;
+    h.secret[sizeof h.secret - 1] = 0;
+    if (*got != sizeof h || h.magic != kRootInfoMagic || h.layout != kLayoutVersion) {
+      fault = Fault(FaultKind::kBuildMismatch, {h.layout, kLayoutVersion});
+    } else if (strcmp(h.secret, info_.secret) != 0) {
+      fault = Fault(FaultKind::kRootInfoInvalid, "its secret is wrong");
+    } else if (h.ranks == 0 || h.ranks > kMaxRanks || h.rank >= h.ranks || fds.size() != 1) {
+      fault = Fault(FaultKind::kInternal, "malformed rendezvous packet");
+    }
+    if (fault) {
+      Reply(*c, Refusal(fault), {});
+      return false;
+    }
+    c->heap = std::move(fds[0]);
+    came_++;
+    expected_ = std::max(expected_, h.ranks);
+    return true;
+  }
+
+  // A rank that contradicts the others fails all.
   Fault Admit(UniqueFd socket) {
     Client c;
-    c.socket = std::move(socket);
-    memset(&c.hello, 0, sizeof c.hello);
-    std::vector<UniqueFd> fds;
-    Result<size_t> got = ReceivePacket(c.socket.get(), &c.hello, sizeof c.hello, &fds, Deadline::After(kReplyPatienceMs));
-    if (!got.ok() || *got == 0) return Fault::None();
-    Hello& h = c.hello;
-    if (*got != sizeof h || h.magic != kRootInfoMagic || h.layout != kLayoutVersion) {
-      Reply(c, Refusal(Fault(FaultKind::kBuildMismatch, {h.layout, kLayoutVersion})), {});
-      return Fault::None();
-    }
-    h.secret[sizeof h.secret - 1] = 0;
-    if (strcmp(h.secret, info_.secret) != 0) {
-      Reply(c, Refusal(Fault(FaultKind::kRootInfoInvalid, "its secret is wrong")), {});
-      return Fault::None();
-    }
-    if (h.ranks == 0 || h.ranks > kMaxRanks || h.rank >= h.ranks || fds.size() != 1) {
-      Reply(c, Refusal(Fault(FaultKind::kInternal, "malformed rendezvous packet")), {});
-      return Fault::None();
-    }
-    c.heap = std::move(fds[0]);
+    if (!TakeHello(std::move(socket), &c)) return Fault::None();
+    const Hello& h = c.hello;
     Fault fault;
     if (ranks_ == 0) {
       ranks_ = h.ranks;
@@ -161,12 +171,19 @@ class Server {
                                                     std::max(other.hello.rank, h.rank), uint64_t(h.device), h.device_count});
       }
     }
-    if (fault) {
-      rejected_.push_back(std::move(c.socket));
-      return fault;
+    (fault ? rejected_ : clients_).push_back(std::move(c));
+    return fault;
+  }
+
+  // Ranks that are still on their way learn the same reason, instead of finding nobody.
+  void RefuseLatecomers(const ServerPacket& refusal) {
+    const Deadline deadline = Deadline::After(clients_.empty() ? kReplyPatienceMs : clients_[0].hello.connect_timeout_ms);
+    while (came_ < expected_) {
+      Result<UniqueFd> socket = AcceptSameUser(listener_.get(), deadline);
+      if (!socket.ok() || !socket->valid()) return;
+      Client c;
+      if (TakeHello(std::move(*socket), &c)) Reply(c, refusal, {});
     }
-    clients_.push_back(std::move(c));
-    return Fault::None();
   }
 
   Fault Equip() {
@@ -245,7 +262,8 @@ class Server {
   RootInfo info_;
   uint32_t ranks_ = 0;
   std::vector<Client> clients_;
-  std::vector<UniqueFd> rejected_;
+  std::vector<Client> rejected_;
+  uint32_t came_ = 0, expected_ = 0;  // ranks that have connected, the largest nRanks they gave
   MemoryObject control_;
 };
 

@@ -1,6 +1,7 @@
 #include "comm/symmetric_heap.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
@@ -12,6 +13,7 @@
 #include "comm/matching.h"
 #include "device/heap.h"
 #include "device/memory_map.h"
+#include "device/virtual_memory.h"
 #include "shm/wait_policy.h"
 
 namespace hcclrun {
@@ -33,13 +35,13 @@ Fault SymmetricHeap::Initialise() {
 }
 
 uint64_t SymmetricHeap::Add(Window window) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   windows_[next_window_] = std::move(window);
   return next_window_++;
 }
 
 Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
-  absl::MutexLock serial(&register_mutex_);
+  std::lock_guard<std::mutex> serial(register_mutex_);
   // Step 10 comes first in A.4's order too: a single rank never has a heap.
   if (comm_->size() == 1) return Add({nullptr, static_cast<char*>(address), bytes});
   if (!initialised_) {
@@ -57,9 +59,11 @@ Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
     return Fault(FaultKind::kOutsideAllocation, {at, bytes, reinterpret_cast<uintptr_t>(memory.base), memory.size}, "addr")
         .WithCode(kParameter);
   }
+  Result<std::shared_ptr<PhysicalMemory>> physical = PhysicalMemoryAt(address);
+  if (!physical.ok()) return Fault(FaultKind::kWindowNotVmm, {at});
   std::shared_ptr<SymmetricMapping> mapping;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     std::shared_ptr<SymmetricMapping>& known = by_identity_[memory.identity];
     if (!known) {
       uint64_t offset = slots_.Allocate(memory.size);
@@ -69,6 +73,7 @@ Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
       }
       known = std::make_shared<SymmetricMapping>();
       known->identity = memory.identity;
+      known->memory = *physical;
       known->base = memory.base;
       known->bytes = memory.size;
       known->slot_offset = offset;
@@ -132,7 +137,7 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes, ui
     }
     offsets.push_back(entries[r].heap_offset);
   }
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   mapping->heap_offsets = std::move(offsets);
   return Fault::None();
 }
@@ -180,17 +185,18 @@ Fault SymmetricHeap::RoundFault(FaultKind kind, uint64_t round, uint64_t waited_
 }
 
 void SymmetricHeap::Drop(const std::shared_ptr<SymmetricMapping>& mapping) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (--mapping->references > 0) return;
   slots_.Free(mapping->slot_offset, mapping->bytes);
   by_identity_.erase(mapping->identity);
-  by_base_.erase(mapping->base);
+  // Other memory may have been mapped there and registered since.
+  if (auto it = by_base_.find(mapping->base); it != by_base_.end() && it->second == mapping) by_base_.erase(it);
 }
 
 bool SymmetricHeap::Deregister(uint64_t window) {
   std::shared_ptr<SymmetricMapping> mapping;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     auto it = windows_.find(window);
     if (it == windows_.end()) return false;
     mapping = it->second.mapping;
@@ -202,7 +208,7 @@ bool SymmetricHeap::Deregister(uint64_t window) {
 
 Result<uint64_t> SymmetricHeap::Find(const void* address, uint64_t bytes, uint64_t* offset) {
   const char* p = static_cast<const char*>(address);
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   // Ascending mapping base, then the earliest window on it (A.8); only one mapping can hold the address.
   auto it = by_base_.upper_bound(const_cast<char*>(p));
   if (it != by_base_.begin()) {
@@ -220,7 +226,7 @@ Result<uint64_t> SymmetricHeap::Find(const void* address, uint64_t bytes, uint64
 }
 
 Result<char*> SymmetricHeap::PeerPointer(uint64_t window, uint64_t offset, uint32_t peer) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   auto it = windows_.find(window);
   if (it == windows_.end()) return Fault(FaultKind::kUnknownHandle, {window}, "window");
   const Window& w = it->second;
@@ -231,18 +237,19 @@ Result<char*> SymmetricHeap::PeerPointer(uint64_t window, uint64_t offset, uint3
   return comm_->heap_base(peer) + w.mapping->heap_offsets[peer] + offset;
 }
 
-uint64_t SymmetricHeap::OffsetOf(const char* address, uint64_t bytes) {
-  absl::MutexLock lock(&mutex_);
+uint64_t SymmetricHeap::OffsetOf(const char* address, uint64_t bytes, uint64_t identity) {
+  std::lock_guard<std::mutex> lock(mutex_);
   auto it = by_base_.upper_bound(const_cast<char*>(address));
   if (it == by_base_.begin()) return kNoWindow;
   const SymmetricMapping& mapping = *std::prev(it)->second;
   const uint64_t at = uint64_t(address - mapping.base);
-  if (at >= mapping.bytes || bytes > mapping.bytes - at || mapping.heap_offsets.empty()) return kNoWindow;
+  if (mapping.identity != identity || mapping.heap_offsets.empty()) return kNoWindow;
+  if (at >= mapping.bytes || bytes > mapping.bytes - at) return kNoWindow;
   return mapping.slot_offset + at;
 }
 
 void SymmetricHeap::Clear() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   windows_.clear();
   by_identity_.clear();
   by_base_.clear();

@@ -11,12 +11,13 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "base/fault.h"
 #include "comm/control_block.h"
 #include "comm/slot_allocator.h"
+#include "device/physical_memory.h"
 
 namespace hcclrun {
 
@@ -25,6 +26,8 @@ class Communicator;
 // A registered mapping; shared by all windows on it.
 struct SymmetricMapping {
   uint64_t identity;     // of the physical handle: the key (semantics A.6)
+  // Keeps the memory while a window refers to it, even if the user unmaps and frees it first (semantics A.7).
+  std::shared_ptr<PhysicalMemory> memory;
   char* base;            // user address of the mapping
   uint64_t bytes;        // mapped size
   uint64_t slot_offset;  // in the stride
@@ -45,8 +48,9 @@ class SymmetricHeap {
   Result<uint64_t> Find(const void* address, uint64_t bytes, uint64_t* offset);
   // A.8: where `offset` of the window's mapping lies on rank `peer`, as an address of this process.
   Result<char*> PeerPointer(uint64_t window, uint64_t offset, uint32_t peer);
-  // Slot offset + offset in the mapping of a range that lies in one registered mapping; kNoWindow otherwise.
-  uint64_t OffsetOf(const char* address, uint64_t bytes);
+  // Slot offset + offset in the mapping of a range that lies in one registered mapping, `identity` being that of the
+  // memory now mapped at the address (MemoryInfo); kNoWindow otherwise.
+  uint64_t OffsetOf(const char* address, uint64_t bytes, uint64_t identity);
   // Forgets all windows (communicator destroyed, A.9).
   void Clear();
 
@@ -65,17 +69,17 @@ class SymmetricHeap {
 
   Communicator* comm_;
   // One registration at a time (it blocks in the exchange); held without mutex_.
-  absl::Mutex register_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::mutex register_mutex_;
   bool initialised_ = false;
   Fault broken_;        // result of a failed initialisation or of a round that timed out: every later call gets it
   uint64_t rounds_ = 0;
 
-  absl::Mutex mutex_;
-  SlotAllocator slots_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, std::shared_ptr<SymmetricMapping>> by_identity_ ABSL_GUARDED_BY(mutex_);
-  std::map<char*, std::shared_ptr<SymmetricMapping>> by_base_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, Window> windows_ ABSL_GUARDED_BY(mutex_);
-  uint64_t next_window_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::mutex mutex_;
+  SlotAllocator slots_;  // guarded by mutex_
+  std::map<uint64_t, std::shared_ptr<SymmetricMapping>> by_identity_;  // guarded by mutex_
+  std::map<char*, std::shared_ptr<SymmetricMapping>> by_base_;  // guarded by mutex_
+  std::map<uint64_t, Window> windows_;  // guarded by mutex_
+  uint64_t next_window_ = 1;  // guarded by mutex_
 };
 
 }  // namespace hcclrun

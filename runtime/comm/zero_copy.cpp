@@ -1,8 +1,8 @@
 #include "comm/zero_copy.h"
 
 #include <map>
+#include <mutex>
 
-#include "absl/synchronization/mutex.h"
 
 namespace hcclrun {
 namespace {
@@ -10,10 +10,10 @@ namespace {
 using Ranges = std::map<uint64_t, uint64_t>;  // start -> bytes, disjoint
 
 struct Tables {
-  absl::Mutex mutex;
-  Ranges set ABSL_GUARDED_BY(mutex);
-  Ranges active ABSL_GUARDED_BY(mutex);
-  bool used ABSL_GUARDED_BY(mutex) = false;
+  std::mutex mutex;
+  Ranges set;  // guarded by mutex
+  Ranges active;  // guarded by mutex
+  bool used = false;  // guarded by mutex
 };
 
 Tables& GetTables() {
@@ -49,7 +49,7 @@ ZeroCopyRanges& ZeroCopyRanges::Get() {
 
 Fault ZeroCopyRanges::Set(uint64_t base, uint64_t bytes) {
   Tables& t = GetTables();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   if (bytes == 0) return Fault(FaultKind::kBadValue, {0, 1, UINT64_MAX}, "size");
   if (bytes > UINT64_MAX - base || Overlaps(t.set, base, bytes)) {
     return Fault(FaultKind::kZeroCopy, {base}, "overlaps a range that is set already");
@@ -61,7 +61,7 @@ Fault ZeroCopyRanges::Set(uint64_t base, uint64_t bytes) {
 
 Fault ZeroCopyRanges::Unset(uint64_t base) {
   Tables& t = GetTables();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   auto it = t.set.find(base);
   if (it == t.set.end()) return Fault(FaultKind::kZeroCopy, {base}, "is not the start of a range of HcclCommSetMemoryRange");
   if (Overlaps(t.active, it->first, it->second)) {
@@ -73,7 +73,7 @@ Fault ZeroCopyRanges::Unset(uint64_t base) {
 
 Fault ZeroCopyRanges::Activate(uint64_t address, uint64_t bytes) {
   Tables& t = GetTables();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   if (!t.used || bytes == 0 || Container(t.set, address, bytes) == t.set.end()) return NotSet(address);
   if (Overlaps(t.active, address, bytes)) return Fault(FaultKind::kZeroCopy, {address}, "overlaps memory that is active already");
   t.active[address] = bytes;
@@ -82,7 +82,7 @@ Fault ZeroCopyRanges::Activate(uint64_t address, uint64_t bytes) {
 
 Fault ZeroCopyRanges::Deactivate(uint64_t address) {
   Tables& t = GetTables();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   if (t.active.erase(address) == 0) {
     return Fault(FaultKind::kZeroCopy, {address}, "is not the start of memory of HcclCommActivateCommMemory");
   }
@@ -91,7 +91,7 @@ Fault ZeroCopyRanges::Deactivate(uint64_t address) {
 
 bool ZeroCopyRanges::IsActive(const void* address, uint64_t bytes) {
   Tables& t = GetTables();
-  absl::MutexLock lock(&t.mutex);
+  std::lock_guard<std::mutex> lock(t.mutex);
   uint64_t at = reinterpret_cast<uintptr_t>(address);
   while (bytes > 0) {  // adjacent blocks together may hold the range
     auto it = Container(t.active, at, 1);

@@ -1,6 +1,7 @@
 #pragma once
-// Which blocks of a heap have pages: one bit per 64 KiB. The bits say what was charged to the budget, so a block is
-// committed once however often it is handed out. Pure bookkeeping; not thread-safe.
+// Which blocks of a heap have pages: one bit per 64 KiB. The bits say what was charged to the
+// budget, so a block is committed once however often it is handed out. Pure bookkeeping; not
+// thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -14,8 +15,9 @@ class CommitMap {
  public:
   explicit CommitMap(uint64_t bytes) : words_((bytes / kCommitBlock + 63) / 64) {}
 
-  // Calls visit(offset, bytes) for every maximal run of blocks that touch [offset, +bytes) and are (`committed`) or
-  // are not committed; runs are whole blocks. Stops when visit returns false. visit may call Mark on its run.
+  // Calls visit(offset, bytes) for every maximal run of blocks that touch [offset, +bytes) and are
+  // (`committed`) or are not committed; runs are whole blocks. Stops when visit returns false.
+  // visit may call Mark on its run.
   void ForEachRun(uint64_t offset, uint64_t bytes, bool committed,
                   const std::function<bool(uint64_t, uint64_t)>& visit) const;
   // Bytes of the blocks that touch [offset, +bytes) and are not committed.

@@ -14,20 +14,23 @@ HandleTable<Context>& Table() {
   return *table;
 }
 
-// A number and not a pointer: needs no destructor at thread exit, and a destroyed context is simply not found.
+// A number and not a pointer: needs no destructor at thread exit, and a destroyed context is simply
+// not found.
 thread_local uint64_t t_current = 0;
 
 }  // namespace
 
 Result<std::shared_ptr<Context>> Context::From(void* handle) {
   std::shared_ptr<Context> context = Table().Find(handle);
-  if (!context) return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "context");
+  if (!context)
+    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "context");
   return context;
 }
 
 Result<std::shared_ptr<Context>> Context::Current() {
   if (t_current) {
-    if (std::shared_ptr<Context> context = Table().Find(reinterpret_cast<void*>(t_current))) return context;
+    if (std::shared_ptr<Context> context = Table().Find(reinterpret_cast<void*>(t_current)))
+      return context;
   }
   return Fault(FaultKind::kNoContext);
 }
@@ -97,7 +100,8 @@ void Context::AddStream(std::shared_ptr<Stream> stream) {
 void Context::RemoveStream(const Stream* stream) {
   std::shared_ptr<Stream> last;  // dies outside the lock
   std::lock_guard<std::mutex> lock(mutex_);
-  auto it = std::find_if(streams_.begin(), streams_.end(), [&](auto& s) { return s.get() == stream; });
+  auto it =
+      std::find_if(streams_.begin(), streams_.end(), [&](auto& s) { return s.get() == stream; });
   if (it == streams_.end()) return;
   last = std::move(*it);
   streams_.erase(it);

@@ -1,7 +1,8 @@
 #pragma once
-// Contexts (semantics G.3): what a thread works in. A context belongs to a device and owns streams, among them its
-// default stream, which is made at first need. A device's default context is shared by all threads that set the
-// device; others are made by aclrtCreateContext. Which context is current is a property of the thread.
+// Contexts (semantics G.3): what a thread works in. A context belongs to a device and owns streams,
+// among them its default stream, which is made at first need. A device's default context is shared
+// by all threads that set the device; others are made by aclrtCreateContext. Which context is
+// current is a property of the thread.
 
 #include <cstdint>
 #include <memory>

@@ -15,11 +15,13 @@ constexpr uint64_t kCheapBytes = 64 << 10;
 
 uintptr_t Number(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
-// Finds out whether [address, +bytes) is usable device memory; host memory is anything the map does not know.
+// Finds out whether [address, +bytes) is usable device memory; host memory is anything the map does
+// not know.
 Fault Classify(const void* address, uint64_t bytes, const char* parameter, bool* on_device) {
   *on_device = FindMemory(address).kind != MemoryKind::kNone;
   if (*on_device) return CheckDeviceRange(address, bytes, parameter);
-  if (IsVacantDeviceAddress(address)) return Fault(FaultKind::kNotDeviceMemory, {Number(address)}, parameter);
+  if (IsVacantDeviceAddress(address))
+    return Fault(FaultKind::kNotDeviceMemory, {Number(address)}, parameter);
   return Fault::None();
 }
 
@@ -30,14 +32,24 @@ struct KindRow {
 
 bool Sides(CopyKind kind, KindRow* row) {
   switch (kind) {
-    case CopyKind::kHostToHost: *row = {Side::kHost, Side::kHost}; return true;
+    case CopyKind::kHostToHost:
+      *row = {Side::kHost, Side::kHost};
+      return true;
     case CopyKind::kHostToDevice:
-    case CopyKind::kHostToBufferToDevice: *row = {Side::kHost, Side::kDevice}; return true;
-    case CopyKind::kDeviceToHost: *row = {Side::kDevice, Side::kHost}; return true;
+    case CopyKind::kHostToBufferToDevice:
+      *row = {Side::kHost, Side::kDevice};
+      return true;
+    case CopyKind::kDeviceToHost:
+      *row = {Side::kDevice, Side::kHost};
+      return true;
     case CopyKind::kDeviceToDevice:
     case CopyKind::kInnerDeviceToDevice:
-    case CopyKind::kInterDeviceToDevice: *row = {Side::kDevice, Side::kDevice}; return true;
-    case CopyKind::kDefault: *row = {Side::kAny, Side::kAny}; return true;
+    case CopyKind::kInterDeviceToDevice:
+      *row = {Side::kDevice, Side::kDevice};
+      return true;
+    case CopyKind::kDefault:
+      *row = {Side::kAny, Side::kAny};
+      return true;
   }
   return false;
 }
@@ -48,7 +60,9 @@ Fault CheckCopy(const void* destination, const void* source, uint64_t bytes, Cop
   bool source_on_device, destination_on_device;
   if (Fault f = Classify(destination, bytes, "dst", &destination_on_device)) return f;
   if (Fault f = Classify(source, bytes, "src", &source_on_device)) return f;
-  auto wrong = [](Side side, bool on_device) { return side != Side::kAny && (side == Side::kDevice) != on_device; };
+  auto wrong = [](Side side, bool on_device) {
+    return side != Side::kAny && (side == Side::kDevice) != on_device;
+  };
   const char* what = nullptr;
   if (wrong(row.destination, destination_on_device)) {
     what = destination_on_device ? "dst is device memory, host memory was expected"
@@ -57,7 +71,8 @@ Fault CheckCopy(const void* destination, const void* source, uint64_t bytes, Cop
     what = source_on_device ? "src is device memory, host memory was expected"
                             : "src is host memory, device memory was expected";
   }
-  if (what) return Fault(FaultKind::kCopyKind, {uint64_t(kind), Number(source), Number(destination)}, what);
+  if (what)
+    return Fault(FaultKind::kCopyKind, {uint64_t(kind), Number(source), Number(destination)}, what);
   return Fault::None();
 }
 
@@ -90,7 +105,8 @@ class CopyTask : public Task {
 
 class FillTask : public Task {
  public:
-  FillTask(void* destination, int value, uint64_t bytes) : destination_(destination), value_(value), bytes_(bytes) {}
+  FillTask(void* destination, int value, uint64_t bytes)
+      : destination_(destination), value_(value), bytes_(bytes) {}
   Progress Advance(Fault* fault) override {
     *fault = Fill(destination_, value_, bytes_);
     return Progress::kDone;
@@ -107,7 +123,8 @@ class FillTask : public Task {
 
 class HostFunctionTask : public Task {
  public:
-  HostFunctionTask(void (*function)(void*), void* argument) : function_(function), argument_(argument) {}
+  HostFunctionTask(void (*function)(void*), void* argument)
+      : function_(function), argument_(argument) {}
   Progress Advance(Fault*) override {
     function_(argument_);
     return Progress::kDone;
@@ -129,7 +146,8 @@ Fault Copy(void* destination, const void* source, uint64_t bytes, CopyKind kind)
   return Fault::None();
 }
 
-Fault CopyInStream(Stream& stream, void* destination, const void* source, uint64_t bytes, CopyKind kind) {
+Fault CopyInStream(Stream& stream, void* destination, const void* source, uint64_t bytes,
+                   CopyKind kind) {
   if (Fault f = CheckCopy(destination, source, bytes, kind)) return f;
   return stream.Enqueue(std::make_unique<CopyTask>(destination, source, bytes, kind));
 }

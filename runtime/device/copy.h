@@ -20,12 +20,15 @@ enum class CopyKind : int32_t {  // aclrtMemcpyKind
   kInterDeviceToDevice = 7,
 };
 
-// Checks a copy and does it at once. kBadEnum; kCopyKind when a side is device memory where the kind says host or the
-// reverse; kOutsideAllocation; kNotDeviceMemory for addresses of freed or unmapped device memory. Host addresses are
-// taken on trust: everything that is not device memory counts as host memory.
+// Checks a copy and does it at once. kBadEnum; kCopyKind when a side is device memory where the
+// kind says host or the reverse; kOutsideAllocation; kNotDeviceMemory for addresses of freed or
+// unmapped device memory. Host addresses are taken on trust: everything that is not device memory
+// counts as host memory.
 Fault Copy(void* destination, const void* source, uint64_t bytes, CopyKind kind);
-// As above in stream order. The checks are made now and, for device memory, again when the copy runs.
-Fault CopyInStream(Stream& stream, void* destination, const void* source, uint64_t bytes, CopyKind kind);
+// As above in stream order. The checks are made now and, for device memory, again when the copy
+// runs.
+Fault CopyInStream(Stream& stream, void* destination, const void* source, uint64_t bytes,
+                   CopyKind kind);
 
 // Sets bytes of device or host memory.
 Fault Fill(void* destination, int value, uint64_t bytes);

@@ -19,7 +19,8 @@ namespace {
 // How long aclFinalize waits for unfinished tasks (semantics G.4: up to 2 s).
 constexpr int64_t kFinaliseMs = 2000;
 
-// Physical numbers of the devices that may be set (semantics E): an ascending list, cut at its first bad entry.
+// Physical numbers of the devices that may be set (semantics E): an ascending list, cut at its
+// first bad entry.
 std::vector<int32_t> ReadVisible() {
   const int32_t count = static_cast<int32_t>(Settings::Get().device_count);
   std::vector<int32_t> visible;
@@ -69,7 +70,8 @@ uint32_t Device::Count() { return static_cast<uint32_t>(Visible().size()); }
 int32_t Device::PhysicalId(int32_t id) { return Visible()[id]; }
 
 Fault Device::CheckId(int64_t id) {
-  if (id < 0 || id >= int64_t{Count()}) return Fault(FaultKind::kBadDevice, {uint64_t(id), Count()});
+  if (id < 0 || id >= int64_t{Count()})
+    return Fault(FaultKind::kBadDevice, {uint64_t(id), Count()});
   return Fault::None();
 }
 

@@ -59,7 +59,8 @@ uint64_t FreeAllDevice(Device* device) {
 
 Result<void*> MallocHost(uint64_t bytes) {
   void* address = nullptr;
-  if (posix_memalign(&address, kDevicePage, bytes) != 0) return Fault(FaultKind::kHostMemory, {bytes});
+  if (posix_memalign(&address, kDevicePage, bytes) != 0)
+    return Fault(FaultKind::kHostMemory, {bytes});
   HostMemory& host = Pinned();
   std::lock_guard<std::mutex> lock(host.mutex);
   host.sizes[address] = bytes;
@@ -71,7 +72,8 @@ Fault FreeHost(void* address) {
   {
     std::lock_guard<std::mutex> lock(host.mutex);
     if (host.sizes.erase(address) == 0) {
-      return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(address)}, "pinned host memory");
+      return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(address)},
+                   "pinned host memory");
     }
   }
   free(address);

@@ -9,7 +9,8 @@ namespace hcclrun {
 
 class Device;
 
-// `bytes` > 0 of committed device memory on whole device pages; at multiples of a granule when it is that large.
+// `bytes` > 0 of committed device memory on whole device pages; at multiples of a granule when it
+// is that large.
 Result<void*> MallocDevice(Device* device, uint64_t bytes);
 // kNotDeviceMemory for anything but the start of a live allocation of MallocDevice.
 Fault FreeDevice(void* address);
@@ -27,7 +28,8 @@ struct DeviceMemoryInfo {
 };
 DeviceMemoryInfo MemoryInfoOf(Device* device);
 
-// The allocation or mapping that contains `address`, on whole pages (semantics B.2); kNotDeviceMemory.
+// The allocation or mapping that contains `address`, on whole pages (semantics B.2);
+// kNotDeviceMemory.
 struct AddressRange {
   char* base;
   uint64_t size;

@@ -16,14 +16,16 @@ HandleTable<Event>& Table() {
 
 constexpr int64_t kSliceNs = 200'000'000;
 
-// Marks the point when the stream comes to it. The time is that of the work before, which another process may have
-// finished while this one slept, but not earlier than the call that queued the record.
+// Marks the point when the stream comes to it. The time is that of the work before, which another
+// process may have finished while this one slept, but not earlier than the call that queued the
+// record.
 class RecordTask : public Task {
  public:
   RecordTask(Stream* stream, std::shared_ptr<EventPoint> point)
       : stream_(stream), point_(std::move(point)), queued_ns_(NowNs()) {}
   ~RecordTask() override {
-    if (!point_->complete()) point_->Complete(NowNs());  // dropped with its stream: nobody shall wait for ever
+    if (!point_->complete())
+      point_->Complete(NowNs());  // dropped with its stream: nobody shall wait for ever
   }
   Progress Advance(Fault*) override {
     stamp_ = std::max(queued_ns_, stream_->last_completed_ns());
@@ -51,7 +53,9 @@ class WaitTask : public Task {
     pending_->fetch_add(1, std::memory_order_acq_rel);
   }
   ~WaitTask() override { pending_->fetch_sub(1, std::memory_order_acq_rel); }
-  Progress Advance(Fault*) override { return point_->complete() ? Progress::kDone : Progress::kWaiting; }
+  Progress Advance(Fault*) override {
+    return point_->complete() ? Progress::kDone : Progress::kWaiting;
+  }
   void WaitForProgress(int64_t limit_ns) override {
     point_->Kick();
     point_->Sleep(limit_ns);
@@ -68,7 +72,8 @@ class WaitTask : public Task {
   const int64_t queued_ns_;
 };
 
-// The reset itself happens at the call (later calls see the open point); this keeps its place in the stream.
+// The reset itself happens at the call (later calls see the open point); this keeps its place in
+// the stream.
 class ResetTask : public Task {
  public:
   Progress Advance(Fault*) override { return Progress::kDone; }
@@ -132,7 +137,8 @@ void* Event::Create(Kind kind, uint32_t flags) {
 
 Result<std::shared_ptr<Event>> Event::From(void* handle) {
   std::shared_ptr<Event> event = Table().Find(handle);
-  if (!event) return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "event");
+  if (!event)
+    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "event");
   return event;
 }
 
@@ -162,7 +168,9 @@ Fault Event::Record(const std::shared_ptr<Stream>& stream) {
 
 Fault Event::Reset(const std::shared_ptr<Stream>& stream) {
   if (!OpensBeforeRecord()) {
-    return Fault(FaultKind::kNotSupported, "resetting an event that was not made by aclrtCreateEventWithFlag with ACL_EVENT_SYNC");
+    return Fault(
+        FaultKind::kNotSupported,
+        "resetting an event that was not made by aclrtCreateEventWithFlag with ACL_EVENT_SYNC");
   }
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -174,7 +182,8 @@ Fault Event::Reset(const std::shared_ptr<Stream>& stream) {
 Fault Event::WaitIn(const std::shared_ptr<Stream>& stream) {
   std::shared_ptr<EventPoint> point = Last();
   if (!point) {
-    if (kind_ == Kind::kPlain) return Fault(FaultKind::kEventNotRecorded, {reinterpret_cast<uintptr_t>(handle_)});
+    if (kind_ == Kind::kPlain)
+      return Fault(FaultKind::kEventNotRecorded, {reinterpret_cast<uintptr_t>(handle_)});
     return Fault::None();
   }
   return stream->Enqueue(std::make_unique<WaitTask>(std::move(point), pending_waits_));
@@ -194,7 +203,8 @@ Fault Event::Synchronize(int64_t timeout_ms) {
 
 Result<int64_t> Event::CompletedNs() {
   uint64_t handle = reinterpret_cast<uintptr_t>(handle_);
-  if (kind_ != Kind::kPlain && !(flags_ & kTimeline)) return Fault(FaultKind::kEventNoTimeline, {handle});
+  if (kind_ != Kind::kPlain && !(flags_ & kTimeline))
+    return Fault(FaultKind::kEventNoTimeline, {handle});
   std::shared_ptr<EventPoint> point = Last();
   if (!point || !point->recorded()) return Fault(FaultKind::kEventNotRecorded, {handle});
   int64_t ns = point->completed_ns();

@@ -1,8 +1,9 @@
 #pragma once
-// Events (semantics G.2). A record makes a new *point* in a stream's order; the event refers to its last point, and
-// waits take the point of their call. So a wait that was queued before a new record keeps the old point, and points
-// outlive the event. Events of aclrtCreateEventWithFlag with ACL_EVENT_SYNC start out, and after a reset continue,
-// with an open point that the next record fills in: a wait queued before that record waits for it.
+// Events (semantics G.2). A record makes a new *point* in a stream's order; the event refers to its
+// last point, and waits take the point of their call. So a wait that was queued before a new record
+// keeps the old point, and points outlive the event. Events of aclrtCreateEventWithFlag with
+// ACL_EVENT_SYNC start out, and after a reset continue, with an open point that the next record
+// fills in: a wait queued before that record waits for it.
 
 #include <atomic>
 #include <condition_variable>
@@ -34,10 +35,10 @@ class EventPoint {
   friend class Event;
   std::mutex mutex_;
   std::condition_variable done_;
-  std::weak_ptr<Stream> stream_;           // guarded by mutex_: where it was recorded
-  std::atomic<uint64_t> ticket_{0};        // of the record in that stream
+  std::weak_ptr<Stream> stream_;     // guarded by mutex_: where it was recorded
+  std::atomic<uint64_t> ticket_{0};  // of the record in that stream
   std::atomic<bool> recorded_{false};
-  std::atomic<int64_t> completed_ns_{0};   // 0 = not complete
+  std::atomic<int64_t> completed_ns_{0};  // 0 = not complete
 };
 
 class Event {
@@ -50,11 +51,11 @@ class Event {
   static Fault Destroy(void* handle);
 
   Fault Record(const std::shared_ptr<Stream>& stream);
-  Fault Reset(const std::shared_ptr<Stream>& stream);     // kNotSupported unless kWithFlag and kSync
-  Fault WaitIn(const std::shared_ptr<Stream>& stream);    // kEventNotRecorded for a plain one
-  bool Complete();                                        // aclrtQueryEventStatus
+  Fault Reset(const std::shared_ptr<Stream>& stream);   // kNotSupported unless kWithFlag and kSync
+  Fault WaitIn(const std::shared_ptr<Stream>& stream);  // kEventNotRecorded for a plain one
+  bool Complete();                                      // aclrtQueryEventStatus
   bool WaitsPassed() const { return pending_waits_->load(std::memory_order_acquire) == 0; }
-  Fault Synchronize(int64_t timeout_ms);                  // kEventTimeout
+  Fault Synchronize(int64_t timeout_ms);  // kEventTimeout
   // When the last record completed: kEventNoTimeline, kEventNotRecorded, kEventNotFinished.
   Result<int64_t> CompletedNs();
 
@@ -68,8 +69,10 @@ class Event {
   void* handle_ = nullptr;
   std::mutex mutex_;
   std::shared_ptr<EventPoint> last_;  // guarded by mutex_; nullptr = never recorded and not open
-  // Waits that were queued and have not passed; shared with their tasks, which may outlive the event.
-  const std::shared_ptr<std::atomic<int64_t>> pending_waits_ = std::make_shared<std::atomic<int64_t>>(0);
+  // Waits that were queued and have not passed; shared with their tasks, which may outlive the
+  // event.
+  const std::shared_ptr<std::atomic<int64_t>> pending_waits_ =
+      std::make_shared<std::atomic<int64_t>>(0);
 };
 
 }  // namespace hcclrun

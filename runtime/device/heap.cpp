@@ -24,7 +24,8 @@ constexpr uint64_t kShareOfAddressLimit = 16;
 // Free() returns pages at once when less than 1/kScarce of the budget is left.
 constexpr uint64_t kScarce = 4;
 
-// The size to try first. A limit on address space gives the same size to all ranks that run under it.
+// The size to try first. A limit on address space gives the same size to all ranks that run under
+// it.
 uint64_t WantedSize() {
   uint64_t size = Settings::Get().hbm_bytes;
 #ifdef __SANITIZE_THREAD__
@@ -33,11 +34,13 @@ uint64_t WantedSize() {
 #endif
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    uint64_t fitting = std::max(kSmallestHeap, uint64_t{limit.rlim_cur} / kShareOfAddressLimit & ~(kGranule - 1));
+    uint64_t fitting =
+        std::max(kSmallestHeap, uint64_t{limit.rlim_cur} / kShareOfAddressLimit & ~(kGranule - 1));
     if (size > fitting) {
       Tell(LogLevel::kWarning,
-           absl::StrCat("the limit on address space (ulimit -v) allows device heaps of ", fitting >> 20,
-                        " MiB only, instead of ", size >> 20, " MiB (HCCLRUN_HBM_SIZE)"));
+           absl::StrCat("the limit on address space (ulimit -v) allows device heaps of ",
+                        fitting >> 20, " MiB only, instead of ", size >> 20,
+                        " MiB (HCCLRUN_HBM_SIZE)"));
       size = fitting;
     }
   }
@@ -69,8 +72,10 @@ Result<std::unique_ptr<Heap>> Heap::Create() {
   uint64_t size = WantedSize();
   for (;;) {
     Result<std::unique_ptr<Heap>> heap = CreateSized(size);
-    if (heap.ok() || heap.fault().kind != FaultKind::kAddressSpace || size / 2 < kSmallestHeap) return heap;
-    Tell(LogLevel::kWarning, absl::StrCat("no address space for a device heap of ", size >> 20, " MiB, trying half"));
+    if (heap.ok() || heap.fault().kind != FaultKind::kAddressSpace || size / 2 < kSmallestHeap)
+      return heap;
+    Tell(LogLevel::kWarning,
+         absl::StrCat("no address space for a device heap of ", size >> 20, " MiB, trying half"));
     size = AlignUp(size / 2, kGranule);
   }
 }
@@ -113,8 +118,8 @@ Heap::~Heap() {
   Budget::Get().Refund(commits_.committed_bytes());  // the pages go with the object
 }
 
-// When the budget has no room, everything that heaps of this process keep is given back and the request tried once
-// more: kept pages must never be the reason for a refusal.
+// When the budget has no room, everything that heaps of this process keep is given back and the
+// request tried once more: kept pages must never be the reason for a refusal.
 Result<uint64_t> Heap::Allocate(uint64_t bytes, uint64_t alignment) {
   for (bool again = false;; again = true) {
     {
@@ -127,7 +132,8 @@ Result<uint64_t> Heap::Allocate(uint64_t bytes, uint64_t alignment) {
         return offset;
       }
       ranges_.Free(*offset);
-      if (again || fault.kind != FaultKind::kMemoryExhausted) return ExhaustedLocked(bytes, std::move(fault));
+      if (again || fault.kind != FaultKind::kMemoryExhausted)
+        return ExhaustedLocked(bytes, std::move(fault));
     }
     DecommitIdleEverywhere();
   }
@@ -141,13 +147,15 @@ Result<uint64_t> Heap::AllocateUncommitted(uint64_t bytes, uint64_t alignment) {
 }
 
 Fault Heap::Commit(uint64_t offset, uint64_t bytes) {
-  if (offset > size_ || bytes > size_ - offset) return Fault(FaultKind::kInternal, "commit beyond the heap");
+  if (offset > size_ || bytes > size_ - offset)
+    return Fault(FaultKind::kInternal, "commit beyond the heap");
   for (bool again = false;; again = true) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       Fault fault = CommitLocked(offset, bytes);
       if (!fault) return fault;
-      if (again || fault.kind != FaultKind::kMemoryExhausted) return ExhaustedLocked(bytes, std::move(fault));
+      if (again || fault.kind != FaultKind::kMemoryExhausted)
+        return ExhaustedLocked(bytes, std::move(fault));
     }
     DecommitIdleEverywhere();
   }
@@ -165,7 +173,8 @@ void Heap::Free(uint64_t offset) {
 Result<uint64_t> Heap::AllocateLocked(uint64_t bytes, uint64_t alignment) {
   alignment = std::max(alignment, kDevicePage);
   if (bytes <= size_) {
-    if (std::optional<uint64_t> offset = ranges_.Allocate(AlignUp(bytes, kDevicePage), alignment)) return *offset;
+    if (std::optional<uint64_t> offset = ranges_.Allocate(AlignUp(bytes, kDevicePage), alignment))
+      return *offset;
   }
   return ExhaustedLocked(bytes, Fault(FaultKind::kMemoryExhausted, {}, "HCCLRUN_HBM_SIZE"));
 }
@@ -219,10 +228,10 @@ Fault Heap::ExhaustedLocked(uint64_t bytes, Fault cause) const {
   if (cause.kind != FaultKind::kMemoryExhausted) return cause;
   Budget& budget = Budget::Get();
   uint64_t free = std::min(ranges_.free(), budget.available());
-  return Fault(FaultKind::kMemoryExhausted,
-               {bytes, free, std::min(ranges_.largest_free(), free), peak_,
-                std::min(size_, budget.limit())},
-               std::move(cause.text));
+  return Fault(
+      FaultKind::kMemoryExhausted,
+      {bytes, free, std::min(ranges_.largest_free(), free), peak_, std::min(size_, budget.limit())},
+      std::move(cause.text));
 }
 
 uint64_t Heap::used_bytes() const {

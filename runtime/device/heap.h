@@ -1,11 +1,12 @@
 #pragma once
-// The memory of one device: a shared object that every rank of a communicator maps, and the allocator of its ranges.
+// The memory of one device: a shared object that every rank of a communicator maps, and the
+// allocator of its ranges.
 //
-// The allocator's tables are private to the owning process: a death orphans no lock, peers only ever see bytes. The
-// first granule holds the heap header (device/heap_header.h), everything behind it is handed out. Offset 0 is
-// therefore never an allocation. Memory is committed when it is handed out; Free() keeps the pages, because
-// refaulting them in every view is what costs time, and gives them back only when the budget runs short.
-// All functions may be called from any thread.
+// The allocator's tables are private to the owning process: a death orphans no lock, peers only
+// ever see bytes. The first granule holds the heap header (device/heap_header.h), everything behind
+// it is handed out. Offset 0 is therefore never an allocation. Memory is committed when it is
+// handed out; Free() keeps the pages, because refaulting them in every view is what costs time, and
+// gives them back only when the budget runs short. All functions may be called from any thread.
 
 #include <cstdint>
 #include <memory>
@@ -29,13 +30,15 @@ class Heap {
   static Result<std::unique_ptr<Heap>> CreateSized(uint64_t size);
   ~Heap();
 
-  char* base() const { return base_; }         // this process' view; stays mapped as long as the heap lives
-  uint64_t size() const { return size_; }      // address space, not committed memory
-  MemoryObject& object() { return object_; }   // what peers map
-  uint64_t uid() const { return uid_; }        // random, names this heap between processes
+  char* base() const {
+    return base_;
+  }  // this process' view; stays mapped as long as the heap lives
+  uint64_t size() const { return size_; }     // address space, not committed memory
+  MemoryObject& object() { return object_; }  // what peers map
+  uint64_t uid() const { return uid_; }       // random, names this heap between processes
 
-  // `bytes` of committed memory at `alignment` (a power of two); the offset in the heap. kMemoryExhausted with all
-  // operands. Contents are undefined.
+  // `bytes` of committed memory at `alignment` (a power of two); the offset in the heap.
+  // kMemoryExhausted with all operands. Contents are undefined.
   Result<uint64_t> Allocate(uint64_t bytes, uint64_t alignment);
   // Address space only; pages come through Commit(). For HCCL buffers that commit piece by piece.
   Result<uint64_t> AllocateUncommitted(uint64_t bytes, uint64_t alignment);

@@ -1,21 +1,26 @@
 #pragma once
-// The first granule of every heap: who it is, and what its owner exports to other processes (aclrtMem*Shareable*).
+// The first granule of every heap: who it is, and what its owner exports to other processes
+// (aclrtMem*Shareable*).
 //
-// Writers and readers. The owner writes the header once, before anybody else can see the heap, and alone writes slots
-// and records, except for ExportRecord::importers, where importing processes enter and remove themselves. An importer
-// takes everything it reads as hearsay: it copies, range-checks and only then uses it. The owner in turn keeps its own
-// copy of each record and reads back nothing but `importers`.
+// Writers and readers. The owner writes the header once, before anybody else can see the heap, and
+// alone writes slots and records, except for ExportRecord::importers, where importing processes
+// enter and remove themselves. An importer takes everything it reads as hearsay: it copies,
+// range-checks and only then uses it. The owner in turn keeps its own copy of each record and reads
+// back nothing but `importers`.
 //
-// Publication. A slot becomes visible by a release store of its word after the record is complete, and importers load
-// it with acquire. An importer first enters its pid in `importers` and then looks at `state`; an owner that gives the
-// memory up first sets `state` to closed and then looks at `importers`. All four are seq_cst (store, then load, on
-// both sides), so at least one of the two sees the other: either the import fails, or the memory stays.
+// Publication. A slot becomes visible by a release store of its word after the record is complete,
+// and importers load it with acquire. An importer first enters its pid in `importers` and then
+// looks at `state`; an owner that gives the memory up first sets `state` to closed and then looks
+// at `importers`. All four are seq_cst (store, then load, on both sides), so at least one of the
+// two sees the other: either the import fails, or the memory stays.
 //
-// A record's pages serve later records but nothing else, so an importer that comes too late enters its pid in a record
-// at worst; looking at `state`, `key` and `nonce` again after it entered, it notices.
+// A record's pages serve later records but nothing else, so an importer that comes too late enters
+// its pid in a record at worst; looking at `state`, `key` and `nonce` again after it entered, it
+// notices.
 //
-// Death. An importer that dies leaves its pid behind; the owner does not count pids that have ended. When the owner
-// dies, the object lives on through the descriptors and mappings of importers, and nobody reuses its ranges.
+// Death. An importer that dies leaves its pid behind; the owner does not count pids that have
+// ended. When the owner dies, the object lives on through the descriptors and mappings of
+// importers, and nobody reuses its ranges.
 
 #include <atomic>
 #include <cstddef>
@@ -27,8 +32,9 @@ inline constexpr uint64_t kHeapMagic = 0x7061656863636863;  // "hcchheap"
 inline constexpr uint32_t kHeapVersion = 1;
 inline constexpr uint32_t kExportSlots = 16384;
 inline constexpr uint32_t kExportKeyBits = 22;
-inline constexpr uint32_t kMaxAllowedPids = 1024;  // per export; semantics B.2 allows 65535, no machine runs them
-inline constexpr uint32_t kMaxImporters = 960;     // per export
+inline constexpr uint32_t kMaxAllowedPids =
+    1024;  // per export; semantics B.2 allows 65535, no machine runs them
+inline constexpr uint32_t kMaxImporters = 960;  // per export
 
 struct HeapHeader {
   uint64_t magic;
@@ -47,10 +53,10 @@ inline constexpr int kSlotKeyShift = 64 - kExportKeyBits;
 inline constexpr uint32_t kExportOpen = 1;
 inline constexpr uint32_t kExportClosed = 2;
 
-// Lies in a page range of its own in the heap. The constants are written before the slot is published and, when the
-// record is used again, after `state` was closed.
+// Lies in a page range of its own in the heap. The constants are written before the slot is
+// published and, when the record is used again, after `state` was closed.
 struct ExportRecord {
-  uint64_t magic;   // kHeapMagic
+  uint64_t magic;               // kHeapMagic
   std::atomic<uint64_t> nonce;  // random; part of the fabric handle
   std::atomic<uint64_t> key;
   uint64_t offset;  // of the memory in the heap

@@ -38,7 +38,8 @@ MemoryInfo FindMemory(const void* address) {
   return info ? *info : MemoryInfo();
 }
 
-Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* parameter, bool* scattered) {
+Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* parameter,
+                               bool* scattered) {
   Maps& maps = Get();
   std::shared_lock<std::shared_mutex> lock(maps.mutex);
   uintptr_t at = Number(address);
@@ -50,11 +51,13 @@ Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* 
   const MemoryInfo* piece = first;
   uint64_t covered = piece->size - (at - Number(piece->base));
   while (covered < bytes) {
-    const MemoryInfo* next =
-        piece->kind == MemoryKind::kMapping ? FindLocked(maps, Number(piece->base) + piece->size) : nullptr;
+    const MemoryInfo* next = piece->kind == MemoryKind::kMapping
+                                 ? FindLocked(maps, Number(piece->base) + piece->size)
+                                 : nullptr;
     if (!next || next->kind != MemoryKind::kMapping) {
       uintptr_t base = Number(first->base);
-      return Fault(FaultKind::kOutsideAllocation, {at, bytes, base, at + covered - base}, parameter);
+      return Fault(FaultKind::kOutsideAllocation, {at, bytes, base, at + covered - base},
+                   parameter);
     }
     if (next->imported || next->device != piece->device ||
         next->heap_offset != piece->heap_offset + piece->size) {

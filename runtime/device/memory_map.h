@@ -1,6 +1,7 @@
 #pragma once
-// Which device memory an address belongs to: the process-wide map of device allocations, virtual-memory mappings and
-// views of peers' heaps. Any thread. Looked at by every operation and changed rarely, so readers share the lock.
+// Which device memory an address belongs to: the process-wide map of device allocations,
+// virtual-memory mappings and views of peers' heaps. Any thread. Looked at by every operation and
+// changed rarely, so readers share the lock.
 
 #include <cstdint>
 #include <vector>
@@ -26,29 +27,33 @@ enum class MemoryKind {
 
 struct MemoryInfo {
   MemoryKind kind = MemoryKind::kNone;
-  Device* device = nullptr;  // nullptr for a peer view; for an imported mapping the device it was imported for
+  Device* device =
+      nullptr;  // nullptr for a peer view; for an imported mapping the device it was imported for
   char* base = nullptr;      // of the allocation, mapping or view
   uint64_t size = 0;         // as the user asked for it
   uint64_t heap_offset = 0;  // of base (own heaps)
-  uint64_t identity = 0;     // of the allocation or the physical handle; never reused within the process
-  bool imported = false;     // a mapping of a handle of another process
+  uint64_t identity =
+      0;  // of the allocation or the physical handle; never reused within the process
+  bool imported = false;  // a mapping of a handle of another process
 };
 
 // What `address` belongs to.
 MemoryInfo FindMemory(const void* address);
 
-// Where [address, +bytes) lies in an own heap. kNotDeviceMemory or kOutsideAllocation (operands of those kinds). A
-// range over several adjacent mappings is in order only if their heap pieces are adjacent too; otherwise *scattered is
-// set and the offset means nothing: the range can be used through the address, by this process only. The same holds
-// for imported mappings and peer views, whose HeapRange::device may be nullptr.
-// `parameter` names the argument in the fault.
-Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* parameter, bool* scattered);
+// Where [address, +bytes) lies in an own heap. kNotDeviceMemory or kOutsideAllocation (operands of
+// those kinds). A range over several adjacent mappings is in order only if their heap pieces are
+// adjacent too; otherwise *scattered is set and the offset means nothing: the range can be used
+// through the address, by this process only. The same holds for imported mappings and peer views,
+// whose HeapRange::device may be nullptr. `parameter` names the argument in the fault.
+Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* parameter,
+                               bool* scattered);
 
-// None when [address, +bytes) is readable and writable device memory of any kind; the faults of ResolveRange.
+// None when [address, +bytes) is readable and writable device memory of any kind; the faults of
+// ResolveRange.
 Fault CheckDeviceRange(const void* address, uint64_t bytes, const char* parameter);
 
-// True for addresses that are neither host memory nor usable device memory: inside a heap or a reservation, where
-// nothing lives (any more).
+// True for addresses that are neither host memory nor usable device memory: inside a heap or a
+// reservation, where nothing lives (any more).
 bool IsVacantDeviceAddress(const void* address);
 
 // Views of peers' heaps, so that peer pointers are valid in acl copies.
@@ -60,7 +65,8 @@ void RemovePeerView(char* base);
 // A number for MemoryInfo::identity.
 uint64_t NextMemoryIdentity();
 void AddMemory(const MemoryInfo& info);
-// Removes the entry of `kind` that starts exactly at `base`; kNone when there is none. Of two racing callers one wins.
+// Removes the entry of `kind` that starts exactly at `base`; kNone when there is none. Of two
+// racing callers one wins.
 MemoryInfo RemoveMemory(const void* base, MemoryKind kind);
 // Entries of `kind` on `device`.
 std::vector<MemoryInfo> MemoryOf(const Device* device, MemoryKind kind);

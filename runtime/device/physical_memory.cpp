@@ -11,11 +11,13 @@ namespace hcclrun {
 namespace {
 
 HandleTable<PhysicalMemory>& Table() {
-  static HandleTable<PhysicalMemory>* table = new HandleTable<PhysicalMemory>(HandleKind::kPhysicalMemory);
+  static HandleTable<PhysicalMemory>* table =
+      new HandleTable<PhysicalMemory>(HandleKind::kPhysicalMemory);
   return *table;
 }
 
-// Guards user_references_ and the presence of a handle in the table: in it exactly while references are owed.
+// Guards user_references_ and the presence of a handle in the table: in it exactly while references
+// are owed.
 std::mutex& HandleLock() {
   static std::mutex* mutex = new std::mutex();
   return *mutex;
@@ -26,8 +28,8 @@ std::mutex& HandleLock() {
 PhysicalMemory::PhysicalMemory(Device* device, uint64_t size, const PhysicalProperties& properties)
     : device_(device), size_(size), identity_(NextMemoryIdentity()), properties_(properties) {}
 
-Result<std::shared_ptr<PhysicalMemory>> PhysicalMemory::Allocate(Device* device, uint64_t bytes,
-                                                                 const PhysicalProperties& properties) {
+Result<std::shared_ptr<PhysicalMemory>> PhysicalMemory::Allocate(
+    Device* device, uint64_t bytes, const PhysicalProperties& properties) {
   ReclaimExports();
   Result<uint64_t> offset = device->heap().Allocate(bytes, kGranule);
   if (!offset.ok()) return offset.fault();
@@ -39,7 +41,8 @@ Result<std::shared_ptr<PhysicalMemory>> PhysicalMemory::Allocate(Device* device,
   return memory;
 }
 
-std::shared_ptr<PhysicalMemory> PhysicalMemory::Adopt(Device* device, std::unique_ptr<Import> import,
+std::shared_ptr<PhysicalMemory> PhysicalMemory::Adopt(Device* device,
+                                                      std::unique_ptr<Import> import,
                                                       const PhysicalProperties& properties) {
   std::shared_ptr<PhysicalMemory> memory(new PhysicalMemory(device, import->size(), properties));
   memory->offset_ = import->offset();
@@ -52,7 +55,8 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::Adopt(Device* device, std::uniqu
 
 PhysicalMemory::~PhysicalMemory() {
   if (import_) return;
-  if (export_key && !CloseExport(device_, export_key, offset_)) return;  // imported elsewhere: freed later
+  if (export_key && !CloseExport(device_, export_key, offset_))
+    return;  // imported elsewhere: freed later
   device_->heap().Free(offset_);
 }
 
@@ -60,7 +64,9 @@ int PhysicalMemory::fd() const { return import_ ? import_->fd() : device_->heap(
 
 Result<std::shared_ptr<PhysicalMemory>> PhysicalMemory::From(void* handle) {
   std::shared_ptr<PhysicalMemory> memory = Table().Find(handle);
-  if (!memory) return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "physical memory");
+  if (!memory)
+    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)},
+                 "physical memory");
   return memory;
 }
 
@@ -68,7 +74,9 @@ Fault PhysicalMemory::ReleaseHandle(void* handle) {
   std::shared_ptr<PhysicalMemory> memory;  // dies outside the lock
   std::lock_guard<std::mutex> lock(HandleLock());
   memory = Table().Find(handle);
-  if (!memory) return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "physical memory");
+  if (!memory)
+    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)},
+                 "physical memory");
   if (--memory->user_references_ == 0) Table().Remove(handle);
   return Fault::None();
 }

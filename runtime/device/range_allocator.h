@@ -1,6 +1,7 @@
 #pragma once
-// Hands out ranges of [0, size): best fit, the lowest address among equals. Best fit keeps the untouched tail of a
-// heap whole and hands freed ranges out first, whose pages exist already. Pure bookkeeping; not thread-safe.
+// Hands out ranges of [0, size): best fit, the lowest address among equals. Best fit keeps the
+// untouched tail of a heap whole and hands freed ranges out first, whose pages exist already. Pure
+// bookkeeping; not thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -15,9 +16,11 @@ class RangeAllocator {
  public:
   explicit RangeAllocator(uint64_t size);
 
-  // `size` > 0 bytes at a multiple of `alignment` (a power of two); nothing when no free range holds them.
+  // `size` > 0 bytes at a multiple of `alignment` (a power of two); nothing when no free range
+  // holds them.
   std::optional<uint64_t> Allocate(uint64_t size, uint64_t alignment);
-  // The size of the range that starts at `offset` and is free from now on; nothing when there is none.
+  // The size of the range that starts at `offset` and is free from now on; nothing when there is
+  // none.
   std::optional<uint64_t> Free(uint64_t offset);
   // Size of the allocated range that starts at `offset`.
   std::optional<uint64_t> SizeAt(uint64_t offset) const;
@@ -34,11 +37,12 @@ class RangeAllocator {
   void AddFree(uint64_t offset, uint64_t size);
   void RemoveFree(std::map<uint64_t, uint64_t>::iterator it);
 
-  // Invariants: free_ and taken_ together tile [0, size_); no two neighbours in free_ touch; by_size_ mirrors free_.
+  // Invariants: free_ and taken_ together tile [0, size_); no two neighbours in free_ touch;
+  // by_size_ mirrors free_.
   const uint64_t size_;
-  std::map<uint64_t, uint64_t> free_;               // offset -> size
+  std::map<uint64_t, uint64_t> free_;                // offset -> size
   std::set<std::pair<uint64_t, uint64_t>> by_size_;  // (size, offset)
-  std::map<uint64_t, uint64_t> taken_;              // offset -> size
+  std::map<uint64_t, uint64_t> taken_;               // offset -> size
   uint64_t used_ = 0;
 };
 

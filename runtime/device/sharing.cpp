@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <new>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -29,8 +29,12 @@ static_assert(kPidBits + kFdBits + kExportKeyBits == 64);
 uint64_t Pack(int32_t pid, int fd, uint64_t key) {
   return uint64_t(pid) << (kFdBits + kExportKeyBits) | uint64_t(fd) << kExportKeyBits | key;
 }
-int32_t PidOf(uint64_t shareable) { return static_cast<int32_t>(shareable >> (kFdBits + kExportKeyBits)); }
-int FdOf(uint64_t shareable) { return static_cast<int>(shareable >> kExportKeyBits & ((1u << kFdBits) - 1)); }
+int32_t PidOf(uint64_t shareable) {
+  return static_cast<int32_t>(shareable >> (kFdBits + kExportKeyBits));
+}
+int FdOf(uint64_t shareable) {
+  return static_cast<int>(shareable >> kExportKeyBits & ((1u << kFdBits) - 1));
+}
 uint64_t KeyOf(uint64_t shareable) { return shareable & ((uint64_t{1} << kExportKeyBits) - 1); }
 
 Fault Refuse(absl::string_view why) { return Fault(FaultKind::kForeignHandle, std::string(why)); }
@@ -38,10 +42,10 @@ Fault Refuse(absl::string_view why) { return Fault(FaultKind::kForeignHandle, st
 // The owner's own knowledge of an export: what it wrote into the record, out of peers' reach.
 struct Export {
   Device* device;
-  ExportRecord* record;    // in the own view of the heap
+  ExportRecord* record;  // in the own view of the heap
   uint64_t record_offset;
   uint64_t memory_offset;
-  bool closed = false;     // the owner gave the memory up, importers remain
+  bool closed = false;  // the owner gave the memory up, importers remain
 };
 
 // Never destroyed: memory may be released from exit handlers.
@@ -56,7 +60,9 @@ Exports& Own() {
   return *exports;
 }
 
-HeapHeader* HeaderOf(Device* device) { return reinterpret_cast<HeapHeader*>(device->heap().base()); }
+HeapHeader* HeaderOf(Device* device) {
+  return reinterpret_cast<HeapHeader*>(device->heap().base());
+}
 
 uint64_t Random() {
   uint64_t n = 0;
@@ -84,13 +90,17 @@ Result<MemoryObject> OpenHeap(int32_t pid, int fd) {
   UniqueFd probe(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!probe.valid()) {
     if (errno == EACCES || errno == EPERM) {
-      return Refuse(absl::StrCat("process ", pid, " belongs to another user or forbids access to its descriptors"));
+      return Refuse(absl::StrCat("process ", pid,
+                                 " belongs to another user or forbids access to its descriptors"));
     }
-    return Refuse(absl::StrCat("its exporter (process ", pid, ") has ended or has released the memory"));
+    return Refuse(
+        absl::StrCat("its exporter (process ", pid, ") has ended or has released the memory"));
   }
   struct stat st;
-  if (fstat(probe.get(), &st) != 0 || !S_ISREG(st.st_mode)) return Refuse("it does not lead to device memory");
-  if (st.st_uid != geteuid()) return Refuse(absl::StrCat("process ", pid, " belongs to another user"));
+  if (fstat(probe.get(), &st) != 0 || !S_ISREG(st.st_mode))
+    return Refuse("it does not lead to device memory");
+  if (st.st_uid != geteuid())
+    return Refuse(absl::StrCat("process ", pid, " belongs to another user"));
   UniqueFd opened(open(absl::StrCat("/proc/self/fd/", probe.get()).c_str(), O_RDWR | O_CLOEXEC));
   if (!opened.valid()) return Refuse(absl::StrCat("opening the memory failed: ", strerror(errno)));
   Result<MemoryObject> object = MemoryObject::Adopt(opened.Release(), 2 * kGranule);
@@ -115,7 +125,8 @@ Result<uint64_t> TakeRecordPlace(Exports& exports, Device* device) {
   return offset;
 }
 
-// Reads the header and the slot by pread: a hole of the object must not get pages because a stranger looked at it.
+// Reads the header and the slot by pread: a hole of the object must not get pages because a
+// stranger looked at it.
 Result<uint64_t> FindRecord(const MemoryObject& object, const FabricHandle& handle) {
   struct {
     uint64_t magic;
@@ -167,8 +178,8 @@ int EnterImporter(ExportRecord* record) {
 
 }  // namespace
 
-Import::Import(MemoryObject object, boost::interprocess::mapped_region record_page, uint64_t record_in_page, int slot,
-               uint64_t offset, uint64_t size)
+Import::Import(MemoryObject object, boost::interprocess::mapped_region record_page,
+               uint64_t record_in_page, int slot, uint64_t offset, uint64_t size)
     : object_(std::move(object)),
       record_page_(std::move(record_page)),
       record_in_page_(record_in_page),
@@ -196,7 +207,8 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
   Device* device = memory->device();
   Heap& heap = device->heap();
   int fd = heap.object().fd();
-  if (fd >= 1 << kFdBits || getpid() >= 1 << kPidBits) return Refuse("the descriptor of the memory is too large");
+  if (fd >= 1 << kFdBits || getpid() >= 1 << kPidBits)
+    return Refuse("the descriptor of the memory is too large");
   Exports& exports = Own();
   std::lock_guard<std::mutex> lock(exports.mutex);
   if (memory->export_key) return Refuse("the memory has been exported before");
@@ -205,7 +217,8 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
   if (Fault f = heap.Commit(slots, sizeof(HeapHeader) - slots)) return f;
   Result<uint64_t> record_offset = TakeRecordPlace(exports, device);
   if (!record_offset.ok()) return record_offset.fault();
-  // At most half of the slots are taken, so a free one turns up soon. A key is unique among all heaps of the process.
+  // At most half of the slots are taken, so a free one turns up soon. A key is unique among all
+  // heaps of the process.
   uint64_t key;
   do {
     key = Random() & ((uint64_t{1} << kExportKeyBits) - 1);
@@ -214,7 +227,8 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
 
   ExportRecord* record = reinterpret_cast<ExportRecord*>(heap.base() + *record_offset);
   const uint64_t nonce = Random();
-  for (std::atomic<int32_t>& importer : record->importers) importer.store(0, std::memory_order_relaxed);
+  for (std::atomic<int32_t>& importer : record->importers)
+    importer.store(0, std::memory_order_relaxed);
   record->magic = kHeapMagic;
   record->offset = memory->heap_offset();
   record->size = memory->size();
@@ -225,7 +239,8 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
   record->key.store(key, std::memory_order_seq_cst);
   record->nonce.store(nonce, std::memory_order_seq_cst);
   record->state.store(kExportOpen, std::memory_order_seq_cst);
-  HeaderOf(device)->slots[key % kExportSlots].store(key << kSlotKeyShift | *record_offset, std::memory_order_release);
+  HeaderOf(device)->slots[key % kExportSlots].store(key << kSlotKeyShift | *record_offset,
+                                                    std::memory_order_release);
 
   exports.by_key[key] = Export{device, record, *record_offset, memory->heap_offset()};
   memory->export_key = key;
@@ -237,18 +252,21 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
 
 Fault AllowPids(const FabricHandle& handle, const int32_t* pids, uint64_t count) {
   if (handle.magic != kHeapMagic) return Refuse("it was not made by an export call");
-  if (PidOf(handle.shareable) != getpid()) return Refuse("only the exporting process may list importers");
+  if (PidOf(handle.shareable) != getpid())
+    return Refuse("only the exporting process may list importers");
   Exports& exports = Own();
   std::lock_guard<std::mutex> lock(exports.mutex);
   auto it = exports.by_key.find(KeyOf(handle.shareable));
-  if (it == exports.by_key.end() || it->second.closed) return Refuse("the memory is not exported any more");
+  if (it == exports.by_key.end() || it->second.closed)
+    return Refuse("the memory is not exported any more");
   ExportRecord* record = it->second.record;
   uint32_t used = record->allowed_count.load(std::memory_order_relaxed);
   if (used > kMaxAllowedPids) return Refuse("its export table is damaged");
   if (count > kMaxAllowedPids - used) {
     return Fault(FaultKind::kBadValue, {count, 1, kMaxAllowedPids - used}, "pidNum");
   }
-  for (uint64_t i = 0; i < count; i++) record->allowed[used + i].store(pids[i], std::memory_order_relaxed);
+  for (uint64_t i = 0; i < count; i++)
+    record->allowed[used + i].store(pids[i], std::memory_order_relaxed);
   record->allowed_count.store(used + static_cast<uint32_t>(count), std::memory_order_release);
   return Fault::None();
 }
@@ -265,37 +283,44 @@ Result<std::shared_ptr<PhysicalMemory>> ImportMemory(const FabricHandle& handle,
 
   boost::interprocess::mapped_region page;
   uint64_t page_size = boost::interprocess::mapped_region::get_page_size();
-  uint64_t page_start = *record_offset / page_size * page_size, in_page = *record_offset - page_start;
+  uint64_t page_start = *record_offset / page_size * page_size,
+           in_page = *record_offset - page_start;
   try {
-    page = boost::interprocess::mapped_region(*object, boost::interprocess::read_write, static_cast<off_t>(page_start),
+    page = boost::interprocess::mapped_region(*object, boost::interprocess::read_write,
+                                              static_cast<off_t>(page_start),
                                               in_page + kExportRecordBytes);
   } catch (const boost::interprocess::interprocess_exception& e) {
     return Fault(FaultKind::kAddressSpace, {kExportRecordBytes, uint64_t(e.get_native_error())});
   }
   ShieldMapping(page.get_address(), page.get_size());
-  ExportRecord* record = reinterpret_cast<ExportRecord*>(static_cast<char*>(page.get_address()) + in_page);
+  ExportRecord* record =
+      reinterpret_cast<ExportRecord*>(static_cast<char*>(page.get_address()) + in_page);
   const uint64_t nonce = record->nonce.load(std::memory_order_seq_cst);
   auto current = [&] {
     return record->state.load(std::memory_order_seq_cst) == kExportOpen &&
            record->key.load(std::memory_order_seq_cst) == KeyOf(handle.shareable) &&
-           record->nonce.load(std::memory_order_seq_cst) == nonce && (!handle.nonce || handle.nonce == nonce);
+           record->nonce.load(std::memory_order_seq_cst) == nonce &&
+           (!handle.nonce || handle.nonce == nonce);
   };
-  if (record->magic != kHeapMagic || !current()) return Refuse("its exporter has released the memory");
+  if (record->magic != kHeapMagic || !current())
+    return Refuse("its exporter has released the memory");
   const uint64_t offset = record->offset, size = record->size;
-  if (size == 0 || offset % kGranule || size % kGranule || offset < kGranule || size > object->size() ||
-      offset > object->size() - size) {
+  if (size == 0 || offset % kGranule || size % kGranule || offset < kGranule ||
+      size > object->size() || offset > object->size() - size) {
     return Refuse("its export table is damaged");
   }
   if (!Allowed(*record, getpid())) {
-    return Refuse(absl::StrCat("process ", getpid(), " is not on the exporter's list; process ", pid,
-                               " must call aclrtMemSetPidToShareableHandle first"));
+    return Refuse(absl::StrCat("process ", getpid(), " is not on the exporter's list; process ",
+                               pid, " must call aclrtMemSetPidToShareableHandle first"));
   }
   int slot = EnterImporter(record);
-  if (slot < 0) return Refuse(absl::StrCat("it has been imported ", kMaxImporters, " times already"));
+  if (slot < 0)
+    return Refuse(absl::StrCat("it has been imported ", kMaxImporters, " times already"));
   PhysicalProperties properties;
   properties.memory_attribute = static_cast<int32_t>(record->memory_attribute);
   properties.location_id = static_cast<uint32_t>(device->id());
-  auto import = std::make_unique<Import>(std::move(*object), std::move(page), in_page, slot, offset, size);
+  auto import =
+      std::make_unique<Import>(std::move(*object), std::move(page), in_page, slot, offset, size);
   // Entered first, looked second: see heap_header.h. ~Import takes the entry back.
   if (!current()) return Refuse("its exporter has released the memory");
   return PhysicalMemory::Adopt(device, std::move(import), properties);
@@ -305,7 +330,9 @@ bool CloseExport(Device* device, uint64_t key, uint64_t offset) {
   Exports& exports = Own();
   std::lock_guard<std::mutex> lock(exports.mutex);
   auto it = exports.by_key.find(key);
-  if (it == exports.by_key.end() || it->second.device != device || it->second.memory_offset != offset) return true;
+  if (it == exports.by_key.end() || it->second.device != device ||
+      it->second.memory_offset != offset)
+    return true;
   it->second.record->state.store(kExportClosed, std::memory_order_seq_cst);
   if (HasLiveImporter(*it->second.record)) {
     it->second.closed = true;

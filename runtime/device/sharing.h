@@ -1,11 +1,13 @@
 #pragma once
-// Physical memory between processes (semantics B.2), without a thread or socket of ours: the importer opens the
-// exporter's heap through /proc/<pid>/fd and looks the export up in the heap header (device/heap_header.h).
+// Physical memory between processes (semantics B.2), without a thread or socket of ours: the
+// importer opens the exporter's heap through /proc/<pid>/fd and looks the export up in the heap
+// header (device/heap_header.h).
 //
-// A shareable handle is the exporter's pid (22 bits), the number of its heap's descriptor (20 bits) and a random key
-// (22 bits). A fabric handle carries the same, the heap's uid and the export's nonce, and so is told apart from
-// handles of earlier processes with certainty. Only processes of the same user can open each other's descriptors;
-// everything found behind one is checked before it is used.
+// A shareable handle is the exporter's pid (22 bits), the number of its heap's descriptor (20 bits)
+// and a random key (22 bits). A fabric handle carries the same, the heap's uid and the export's
+// nonce, and so is told apart from handles of earlier processes with certainty. Only processes of
+// the same user can open each other's descriptors; everything found behind one is checked before it
+// is used.
 
 #include <boost/interprocess/mapped_region.hpp>
 #include <cstdint>
@@ -20,11 +22,12 @@ namespace hcclrun {
 struct HeapHeader;
 struct ExportRecord;
 
-// What one process holds of another's export: the open object and an entry in the record's importers.
+// What one process holds of another's export: the open object and an entry in the record's
+// importers.
 class Import {
  public:
-  Import(MemoryObject object, boost::interprocess::mapped_region record_page, uint64_t record_in_page, int slot,
-         uint64_t offset, uint64_t size);
+  Import(MemoryObject object, boost::interprocess::mapped_region record_page,
+         uint64_t record_in_page, int slot, uint64_t offset, uint64_t size);
   ~Import();
   int fd() const { return object_.fd(); }
   uint64_t offset() const { return offset_; }
@@ -47,18 +50,19 @@ struct FabricHandle {  // 128 bytes as the C API has it
 };
 static_assert(sizeof(FabricHandle) == 128);
 
-// Exports `memory`; importers need not be listed when `any_pid`. kForeignHandle when it is imported or exported
-// already.
+// Exports `memory`; importers need not be listed when `any_pid`. kForeignHandle when it is imported
+// or exported already.
 Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory, bool any_pid);
 // Completes a shareable number to a fabric handle without uid and nonce.
 FabricHandle FromShareable(uint64_t shareable);
-// Lets `count` more processes import; own exports only. kForeignHandle, kBadValue when the list is full.
+// Lets `count` more processes import; own exports only. kForeignHandle, kBadValue when the list is
+// full.
 Fault AllowPids(const FabricHandle& handle, const int32_t* pids, uint64_t count);
 // Takes a reference for use on `device`. kForeignHandle with the reason.
 Result<std::shared_ptr<PhysicalMemory>> ImportMemory(const FabricHandle& handle, Device* device);
 
-// The owner gives the memory up. True when nobody has it imported: the export is gone and the range may be freed.
-// False: ReclaimExports() frees the range when the last importer has gone.
+// The owner gives the memory up. True when nobody has it imported: the export is gone and the range
+// may be freed. False: ReclaimExports() frees the range when the last importer has gone.
 bool CloseExport(Device* device, uint64_t key, uint64_t offset);
 void ReclaimExports();
 

@@ -30,7 +30,8 @@ Result<std::shared_ptr<Stream>> Stream::From(void* handle) {
     return (*context)->DefaultStream();
   }
   std::shared_ptr<Stream> stream = Table().Find(handle);
-  if (!stream) return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "stream");
+  if (!stream)
+    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "stream");
   return stream;
 }
 
@@ -77,7 +78,8 @@ Fault Stream::Enqueue(std::unique_ptr<Task> task, std::atomic<uint64_t>* ticket)
 
 Fault Stream::Synchronize(int64_t timeout_ms) {
   if (RunsInThisThread()) {
-    return Fault(FaultKind::kNotSupported, "waiting for a stream inside a host function that runs in it");
+    return Fault(FaultKind::kNotSupported,
+                 "waiting for a stream inside a host function that runs in it");
   }
   Deadline deadline = Deadline::After(timeout_ms);
   Lock lock(mutex_);
@@ -111,7 +113,9 @@ void Stream::Kick() {
 void Stream::Close(bool wait) {
   std::shared_ptr<Stream> self = shared_from_this();
   Table().Remove(handle_);
-  if (Result<std::shared_ptr<Context>> context = Context::From(reinterpret_cast<void*>(context_id_)); context.ok()) {
+  if (Result<std::shared_ptr<Context>> context =
+          Context::From(reinterpret_cast<void*>(context_id_));
+      context.ok()) {
     (*context)->RemoveStream(this);
   }
   Lock lock(mutex_);
@@ -120,8 +124,10 @@ void Stream::Close(bool wait) {
     WaitLocked(lock, queued_, Deadline::Never());
   } else {
     abandoned_ = true;
-    // A copy that runs is short, and its memory may be unmapped as soon as this returns. User code may take long.
-    while (preparing_ || (advancing_ && !tasks_.front()->NeedsWorker())) Sleep(lock, Deadline::Never());
+    // A copy that runs is short, and its memory may be unmapped as soon as this returns. User code
+    // may take long.
+    while (preparing_ || (advancing_ && !tasks_.front()->NeedsWorker()))
+      Sleep(lock, Deadline::Never());
     if (!driven_) {
       driven_ = true;
       DropTasks(lock);
@@ -153,8 +159,9 @@ void Stream::Sleep(Lock& lock, Deadline deadline) {
   sleepers_--;
 }
 
-// Takes the role and gives it back. A host thread leaves when `until` tasks are complete, when the deadline passes or
-// when the front needs the worker; the enqueuer leaves after one step; the worker stays until the stream is empty.
+// Takes the role and gives it back. A host thread leaves when `until` tasks are complete, when the
+// deadline passes or when the front needs the worker; the enqueuer leaves after one step; the
+// worker stays until the stream is empty.
 void Stream::Drive(Lock& lock, Driver who, uint64_t until, Deadline deadline) {
   driven_ = true;
   turns_++;
@@ -195,7 +202,8 @@ void Stream::Drive(Lock& lock, Driver who, uint64_t until, Deadline deadline) {
   }
   driven_ = false;
   if (!tasks_.empty() && who != Driver::kWorker) {
-    // A waiting front may well be driven by the thread that synchronises next; anything else cannot wait for that.
+    // A waiting front may well be driven by the thread that synchronises next; anything else cannot
+    // wait for that.
     TellWorker(front_started_ && !in_a_hurry ? Wake::kSoon : Wake::kNow);
   }
   if (sleepers_) progress_.notify_all();
@@ -244,7 +252,8 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
   if (sleepers_) progress_.notify_all();
 }
 
-// The front waits or was announced, and does not move while preparing_ is set (Drive() waits for that).
+// The front waits or was announced, and does not move while preparing_ is set (Drive() waits for
+// that).
 void Stream::PrepareBehindFront(Lock& lock) {
   if (preparing_) return;
   preparing_ = true;

@@ -1,14 +1,15 @@
 // The worker thread of a stream.
 //
-// It cares for a stream that has tasks and no driver. Waking a sleeping thread costs the waker a system call and the
-// processor a switch, and in the common case a host thread comes and drives: so after a cheap start the worker is
-// only asked to look (Wake::kSoon). A looking worker sleeps in short turns; it takes the role when the stream had
-// tasks and no driver for one whole turn, during which nobody took the role either. While it looks, asking it again
-// costs nothing. It falls into real sleep when it found nothing to do for kLooks turns.
+// It cares for a stream that has tasks and no driver. Waking a sleeping thread costs the waker a
+// system call and the processor a switch, and in the common case a host thread comes and drives: so
+// after a cheap start the worker is only asked to look (Wake::kSoon). A looking worker sleeps in
+// short turns; it takes the role when the stream had tasks and no driver for one whole turn, during
+// which nobody took the role either. While it looks, asking it again costs nothing. It falls into
+// real sleep when it found nothing to do for kLooks turns.
 //
-// Workers are detached and hold a reference to their stream. At the end of the process they simply stop: what they
-// use (tables, heaps) is never destroyed. All signals are blocked in them, so that the program's handlers run in its
-// own threads.
+// Workers are detached and hold a reference to their stream. At the end of the process they simply
+// stop: what they use (tables, heaps) is never destroyed. All signals are blocked in them, so that
+// the program's handlers run in its own threads.
 
 #include <pthread.h>
 #include <signal.h>
@@ -45,7 +46,8 @@ bool Stream::StartWorker() {
   } catch (const std::system_error&) {
     worker_state_ = Worker::kUnavailable;
     Tell(LogLevel::kWarning,
-         "no thread can be started for a stream; its tasks run only inside synchronise calls (see ulimit -u)");
+         "no thread can be started for a stream; its tasks run only inside synchronise calls (see "
+         "ulimit -u)");
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return worker_state_ == Worker::kLooking;

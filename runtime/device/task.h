@@ -1,7 +1,8 @@
 #pragma once
-// One unit of work of a stream. Tasks of a stream run in order; a task is advanced by the stream's driver, which is
-// one thread at a time: the stream's worker, a host thread inside a synchronise call, or the enqueuing thread.
-// A task may be destroyed without having been advanced, or while it waits (destroyed streams, stop-on-failure).
+// One unit of work of a stream. Tasks of a stream run in order; a task is advanced by the stream's
+// driver, which is one thread at a time: the stream's worker, a host thread inside a synchronise
+// call, or the enqueuing thread. A task may be destroyed without having been advanced, or while it
+// waits (destroyed streams, stop-on-failure).
 
 #include <cstdint>
 
@@ -18,28 +19,33 @@ class Task {
   };
   virtual ~Task() = default;
 
-  // Starts or continues the work. Never sleeps longer than a copy takes. On failure sets *fault and returns kDone.
+  // Starts or continues the work. Never sleeps longer than a copy takes. On failure sets *fault and
+  // returns kDone.
   virtual Progress Advance(Fault* fault) = 0;
 
   // Sleeps until Advance() may get further, at most `limit_ns`. Spurious returns are fine.
   virtual void WaitForProgress(int64_t limit_ns) = 0;
 
-  // Called in stream order on the tasks behind a waiting one, so that a collective can announce itself early. Returns
-  // true when the tasks behind this one may be prepared too. Must not block. A task that returned false is asked
-  // again while it is behind a waiting one. Never concurrent with another call on a task of the same stream, except
-  // WaitForProgress() of the front.
+  // Called in stream order on the tasks behind a waiting one, so that a collective can announce
+  // itself early. Returns true when the tasks behind this one may be prepared too. Must not block.
+  // A task that returned false is asked again while it is behind a waiting one. Never concurrent
+  // with another call on a task of the same stream, except WaitForProgress() of the front.
   virtual bool Prepare() { return false; }
 
-  // True when the enqueuing thread may call Advance() itself if the stream is idle: the first step is short.
+  // True when the enqueuing thread may call Advance() itself if the stream is idle: the first step
+  // is short.
   virtual bool CheapToStart() const { return false; }
 
-  // True when a host thread inside a synchronise call must not run it: user code, which may take any time.
+  // True when a host thread inside a synchronise call must not run it: user code, which may take
+  // any time.
   virtual bool NeedsWorker() const { return false; }
 
-  // True when the task runs although an earlier one failed under stop-on-failure: others may wait for it.
+  // True when the task runs although an earlier one failed under stop-on-failure: others may wait
+  // for it.
   virtual bool RunsAfterFailure() const { return false; }
 
-  // When the work was complete, for events recorded behind it (NowNs() time); 0 = when the driver noticed.
+  // When the work was complete, for events recorded behind it (NowNs() time); 0 = when the driver
+  // noticed.
   virtual int64_t CompletedAtNs() const { return 0; }
 
   // For reports.

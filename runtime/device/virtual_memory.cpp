@@ -93,12 +93,14 @@ Fault MapMemory(void* address, uint64_t size, const std::shared_ptr<PhysicalMemo
   if (at % kGranule) return Fault(FaultKind::kUnaligned, {at, kGranule}, "virPtr");
   if (size % kGranule) return Fault(FaultKind::kUnaligned, {size, kGranule}, "size");
   if (size != memory->size()) {
-    return Fault(FaultKind::kBadValue, {size, memory->size(), memory->size()}, "size (of a mapping of the whole handle)");
+    return Fault(FaultKind::kBadValue, {size, memory->size(), memory->size()},
+                 "size (of a mapping of the whole handle)");
   }
   VirtualMemory& vm = Get();
   std::lock_guard<std::mutex> lock(vm.mutex);
   Reserved* reserved = FindReserved(vm, at);
-  if (!reserved || !reserved->range.Contains(address, size)) return Fault(FaultKind::kNotReserved, {at, size});
+  if (!reserved || !reserved->range.Contains(address, size))
+    return Fault(FaultKind::kNotReserved, {at, size});
   auto next = reserved->mappings.lower_bound(at);
   if ((next != reserved->mappings.end() && next->first - at < size) ||
       FindMapping(*reserved, at) != reserved->mappings.end()) {

@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "base/fork_guard.h"
 
 namespace hcclrun {
@@ -41,15 +42,16 @@ struct ProcessWatch::Impl {
     int32_t pid = 0;  // 0 = a socket
     std::function<void()> callback;
   };
-  absl::Mutex mutex;
-  std::map<Id, Entry> entries ABSL_GUARDED_BY(mutex);
-  Id next ABSL_GUARDED_BY(mutex) = 1;
-  Id running ABSL_GUARDED_BY(mutex) = 0;  // whose callback runs now
-  bool started ABSL_GUARDED_BY(mutex) = false;
+  std::mutex mutex;  // not absl::Mutex, whose shared library ThreadSanitizer does not see into
+  std::condition_variable fired;
+  std::map<Id, Entry> entries;  // this and the next three: guarded by mutex
+  Id next = 1;
+  Id running = 0;  // whose callback runs now
+  bool started = false;
   UniqueFd wake;
 
   Id Add(Entry entry) {
-    absl::MutexLock lock(&mutex);
+    std::lock_guard<std::mutex> lock(mutex);
     Id id = next++;
     entries.emplace(id, std::move(entry));
     if (!started) {
@@ -79,7 +81,7 @@ struct ProcessWatch::Impl {
       ids.assign(1, 0);
       std::vector<Id> by_pid;
       {
-        absl::MutexLock lock(&mutex);
+        std::lock_guard<std::mutex> lock(mutex);
         for (auto& [id, entry] : entries) {
           if (entry.fd.valid()) {
             polled.push_back({entry.fd.get(), POLLIN, 0});
@@ -98,7 +100,7 @@ struct ProcessWatch::Impl {
       for (Id id : by_pid) {
         int32_t pid = 0;
         {
-          absl::MutexLock lock(&mutex);
+          std::lock_guard<std::mutex> lock(mutex);
           auto it = entries.find(id);
           if (it != entries.end()) pid = it->second.pid;
         }
@@ -110,7 +112,7 @@ struct ProcessWatch::Impl {
   void Fire(Id id) {
     std::function<void()> callback;
     {
-      absl::MutexLock lock(&mutex);
+      std::lock_guard<std::mutex> lock(mutex);
       auto it = entries.find(id);
       if (it == entries.end()) return;
       callback = std::move(it->second.callback);
@@ -118,8 +120,9 @@ struct ProcessWatch::Impl {
       running = id;
     }
     callback();
-    absl::MutexLock lock(&mutex);
+    std::lock_guard<std::mutex> lock(mutex);
     running = 0;
+    fired.notify_all();
   }
 };
 
@@ -147,10 +150,9 @@ ProcessWatch::Id ProcessWatch::WatchSocket(int socket, std::function<void()> clo
 }
 
 void ProcessWatch::Cancel(Id id) {
-  absl::MutexLock lock(&impl_->mutex);
+  std::unique_lock<std::mutex> lock(impl_->mutex);
   impl_->entries.erase(id);
-  auto done = [this, id]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(impl_->mutex) { return impl_->running != id; };
-  impl_->mutex.Await(absl::Condition(&done));
+  impl_->fired.wait(lock, [&] { return impl_->running != id; });
   impl_->Wake();
 }
 

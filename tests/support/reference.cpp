@@ -20,7 +20,8 @@ uint64_t ShiftRounded(uint64_t value, int shift) {
   return quotient + (rest > tie || (rest == tie && quotient % 2 == 1));
 }
 
-// Encodes significand * 2^exponent with `fraction` stored bits, the smallest normal exponent being 1 - bias.
+// Encodes significand * 2^exponent with `fraction` stored bits, the smallest normal exponent being
+// 1 - bias.
 uint32_t Encode(uint64_t significand, int exponent, int fraction, int bias, uint32_t exponent_max) {
   if (significand == 0) return 0;
   int top = 63 - std::countl_zero(significand) + exponent;  // value in [2^top, 2^(top+1))
@@ -33,7 +34,8 @@ uint32_t Encode(uint64_t significand, int exponent, int fraction, int bias, uint
   if (rounded >> fraction == 0) return static_cast<uint32_t>(rounded);  // subnormal
   const int field = unit + fraction + bias;
   if (field >= static_cast<int>(exponent_max)) return exponent_max << fraction;
-  return static_cast<uint32_t>(field) << fraction | (static_cast<uint32_t>(rounded) & ((1u << fraction) - 1));
+  return static_cast<uint32_t>(field) << fraction |
+         (static_cast<uint32_t>(rounded) & ((1u << fraction) - 1));
 }
 
 template <class T>
@@ -68,10 +70,18 @@ void ApplyInteger(ReduceOp op, void* acc, const void* x) {
   const T a = Load<T>(acc), b = Load<T>(x);
   T r = 0;
   switch (op) {
-    case ReduceOp::kSum: r = static_cast<T>(static_cast<U>(uint64_t(U(a)) + uint64_t(U(b)))); break;
-    case ReduceOp::kProd: r = static_cast<T>(static_cast<U>(uint64_t(U(a)) * uint64_t(U(b)))); break;
-    case ReduceOp::kMax: r = std::max(a, b); break;
-    case ReduceOp::kMin: r = std::min(a, b); break;
+    case ReduceOp::kSum:
+      r = static_cast<T>(static_cast<U>(uint64_t(U(a)) + uint64_t(U(b))));
+      break;
+    case ReduceOp::kProd:
+      r = static_cast<T>(static_cast<U>(uint64_t(U(a)) * uint64_t(U(b))));
+      break;
+    case ReduceOp::kMax:
+      r = std::max(a, b);
+      break;
+    case ReduceOp::kMin:
+      r = std::min(a, b);
+      break;
   }
   std::memcpy(acc, &r, sizeof r);
 }
@@ -97,7 +107,9 @@ uint16_t HalfFromFloat(float value) {
   return static_cast<uint16_t>(sign | Encode(significand, std::max(exponent, 1) - 150, 10, 15, 31));
 }
 
-float FloatFromBf16(uint16_t value) { return Canonical(std::bit_cast<float>(uint32_t{value} << 16)); }
+float FloatFromBf16(uint16_t value) {
+  return Canonical(std::bit_cast<float>(uint32_t{value} << 16));
+}
 
 uint16_t Bf16FromFloat(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -105,31 +117,39 @@ uint16_t Bf16FromFloat(float value) {
   const uint32_t fraction = bits & 0x7fffff, sign = bits >> 31 << 15;
   if (exponent == 255) return static_cast<uint16_t>(fraction == 0 ? sign | 0x7f80 : 0x7fc0);
   const uint64_t significand = exponent == 0 ? fraction : fraction + 0x800000;
-  return static_cast<uint16_t>(sign | Encode(significand, std::max(exponent, 1) - 150, 7, 127, 255));
+  return static_cast<uint16_t>(sign |
+                               Encode(significand, std::max(exponent, 1) - 150, 7, 127, 255));
 }
 
 void ReduceElement(DataType type, ReduceOp op, void* acc, const void* x) {
   switch (type) {
-    case DataType::kInt8: return ApplyInteger<int8_t>(op, acc, x);
-    case DataType::kInt16: return ApplyInteger<int16_t>(op, acc, x);
-    case DataType::kInt32: return ApplyInteger<int32_t>(op, acc, x);
-    case DataType::kInt64: return ApplyInteger<int64_t>(op, acc, x);
+    case DataType::kInt8:
+      return ApplyInteger<int8_t>(op, acc, x);
+    case DataType::kInt16:
+      return ApplyInteger<int16_t>(op, acc, x);
+    case DataType::kInt32:
+      return ApplyInteger<int32_t>(op, acc, x);
+    case DataType::kInt64:
+      return ApplyInteger<int64_t>(op, acc, x);
     case DataType::kFp32: {
       const float r = Canonical(Apply(op, Load<float>(acc), Load<float>(x)));
       std::memcpy(acc, &r, 4);
       return;
     }
     case DataType::kFp16: {
-      const uint16_t r = HalfFromFloat(Apply(op, FloatFromHalf(Load<uint16_t>(acc)), FloatFromHalf(Load<uint16_t>(x))));
+      const uint16_t r = HalfFromFloat(
+          Apply(op, FloatFromHalf(Load<uint16_t>(acc)), FloatFromHalf(Load<uint16_t>(x))));
       std::memcpy(acc, &r, 2);
       return;
     }
     case DataType::kBf16: {
-      const uint16_t r = Bf16FromFloat(Apply(op, FloatFromBf16(Load<uint16_t>(acc)), FloatFromBf16(Load<uint16_t>(x))));
+      const uint16_t r = Bf16FromFloat(
+          Apply(op, FloatFromBf16(Load<uint16_t>(acc)), FloatFromBf16(Load<uint16_t>(x))));
       std::memcpy(acc, &r, 2);
       return;
     }
-    default: std::abort();
+    default:
+      std::abort();
   }
 }
 
@@ -137,14 +157,17 @@ void RunReference(const Call& call, const std::vector<Bytes>& in, std::vector<By
   const uint64_t elem = ElementSize(call.type), n = call.count;
   const uint32_t ranks = call.ranks;
   // Offsets and counts in elements.
-  const auto copy = [&](uint32_t from, uint64_t from_at, uint32_t to, uint64_t to_at, uint64_t count) {
-    for (uint64_t i = 0; i < count * elem; ++i) (*out)[to].at(to_at * elem + i) = in[from].at(from_at * elem + i);
+  const auto copy = [&](uint32_t from, uint64_t from_at, uint32_t to, uint64_t to_at,
+                        uint64_t count) {
+    for (uint64_t i = 0; i < count * elem; ++i)
+      (*out)[to].at(to_at * elem + i) = in[from].at(from_at * elem + i);
   };
   const auto reduce = [&](uint64_t from_at, uint32_t to, uint64_t to_at, uint64_t count) {
     for (uint64_t i = 0; i < count; ++i) {
       uint8_t acc[16];
       std::memcpy(acc, &in[0].at((from_at + i) * elem), elem);
-      for (uint32_t r = 1; r < ranks; ++r) ReduceElement(call.type, call.reduce, acc, &in[r].at((from_at + i) * elem));
+      for (uint32_t r = 1; r < ranks; ++r)
+        ReduceElement(call.type, call.reduce, acc, &in[r].at((from_at + i) * elem));
       std::memcpy(&(*out)[to].at((to_at + i) * elem), acc, elem);
     }
   };
@@ -153,22 +176,32 @@ void RunReference(const Call& call, const std::vector<Bytes>& in, std::vector<By
       case Op::kAllGather:
         for (uint32_t r = 0; r < ranks; ++r) copy(r, 0, me, r * n, n);
         break;
-      case Op::kReduceScatter: reduce(me * n, me, 0, n); break;
+      case Op::kReduceScatter:
+        reduce(me * n, me, 0, n);
+        break;
       case Op::kAllReduce:  // the same everywhere
-        me == 0 ? reduce(0, 0, 0, n) : void(std::copy_n((*out)[0].begin(), n * elem, (*out)[me].begin()));
+        me == 0 ? reduce(0, 0, 0, n)
+                : void(std::copy_n((*out)[0].begin(), n * elem, (*out)[me].begin()));
         break;
       case Op::kAllToAll:
         for (uint32_t r = 0; r < ranks; ++r) copy(r, me * n, me, r * n, n);
         break;
-      case Op::kBroadcast: copy(call.root, 0, me, 0, n); break;
+      case Op::kBroadcast:
+        copy(call.root, 0, me, 0, n);
+        break;
       case Op::kReduce:
         if (me == call.root) reduce(0, me, 0, n);
         break;
-      case Op::kScatter: copy(call.root, me * n, me, 0, n); break;
-      case Op::kAllGatherV:
-        for (uint32_t r = 0; r < ranks; ++r) copy(r, 0, me, call.recv_displs[0][r], call.recv_counts[0][r]);
+      case Op::kScatter:
+        copy(call.root, me * n, me, 0, n);
         break;
-      case Op::kReduceScatterV: reduce(call.send_displs[0][me], me, 0, call.send_counts[0][me]); break;
+      case Op::kAllGatherV:
+        for (uint32_t r = 0; r < ranks; ++r)
+          copy(r, 0, me, call.recv_displs[0][r], call.recv_counts[0][r]);
+        break;
+      case Op::kReduceScatterV:
+        reduce(call.send_displs[0][me], me, 0, call.send_counts[0][me]);
+        break;
       case Op::kAllToAllV:
         for (uint32_t r = 0; r < ranks; ++r) {
           copy(r, call.send_displs[r][me], me, call.recv_displs[me][r], call.recv_counts[me][r]);
@@ -206,7 +239,8 @@ uint64_t Hash(uint64_t a, uint64_t b, uint64_t c) {
   return h;
 }
 
-void FillValues(DataType type, uint64_t seed, uint32_t rank, uint64_t first, uint64_t count, void* to) {
+void FillValues(DataType type, uint64_t seed, uint32_t rank, uint64_t first, uint64_t count,
+                void* to) {
   const uint64_t elem = ElementSize(type);
   auto* p = static_cast<uint8_t*>(to);
   for (uint64_t i = 0; i < count; ++i, p += elem) {
@@ -226,7 +260,9 @@ void FillValues(DataType type, uint64_t seed, uint32_t rank, uint64_t first, uin
         std::memcpy(p, &v, 2);
         break;
       }
-      case DataType::kFp32: std::memcpy(p, &number, 4); break;
+      case DataType::kFp32:
+        std::memcpy(p, &number, 4);
+        break;
       case DataType::kFp64: {
         const double v = number;
         std::memcpy(p, &v, 8);

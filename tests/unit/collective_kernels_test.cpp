@@ -1,6 +1,5 @@
-// The kernels against an element-by-element reference, bit for bit, on every instruction set this machine has.
-
-#include "collective/kernels.h"
+// The kernels against an element-by-element reference, bit for bit, on every instruction set this
+// machine has.
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
@@ -14,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/kernels.h"
 #include "collective/kernels_scalar.h"
 #include "support/reference.h"
 
@@ -26,8 +26,9 @@ namespace {
 
 using testing::Bytes;
 
-constexpr DataType kTypes[] = {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kInt64,
-                               DataType::kFp16, DataType::kFp32,  DataType::kBf16};
+constexpr DataType kTypes[] = {DataType::kInt8,  DataType::kInt16, DataType::kInt32,
+                               DataType::kInt64, DataType::kFp16,  DataType::kFp32,
+                               DataType::kBf16};
 constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMax, ReduceOp::kMin};
 
 struct Combination {
@@ -45,22 +46,27 @@ std::vector<Combination> AllCombinations() {
   return all;
 }
 
-// Interesting encodings of a type: zeros, subnormals, ones, ties, the largest finite numbers, infinities, NaNs.
+// Interesting encodings of a type: zeros, subnormals, ones, ties, the largest finite numbers,
+// infinities, NaNs.
 std::vector<uint64_t> Specials(DataType type) {
   switch (type) {
     case DataType::kFp16:
-      return {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x83ff, 0x3c00, 0x3c01, 0xbc00, 0x1000, 0x1001,
-              0x1400, 0x6800, 0x7bff, 0xfbff, 0x7800, 0x7c00, 0xfc00, 0x7c01, 0x7e00, 0xfe00, 0xffff, 0x7fff};
+      return {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x83ff, 0x3c00,
+              0x3c01, 0xbc00, 0x1000, 0x1001, 0x1400, 0x6800, 0x7bff, 0xfbff,
+              0x7800, 0x7c00, 0xfc00, 0x7c01, 0x7e00, 0xfe00, 0xffff, 0x7fff};
     case DataType::kBf16:
-      return {0,      0x8000, 1,      0x8001, 0x007f, 0x0080, 0x3f80, 0x3f81, 0xbf80, 0x3b80, 0x3b81, 0x3c00,
-              0x7f7f, 0xff7f, 0x7f00, 0x7f80, 0xff80, 0x7f81, 0x7fc0, 0xffc0, 0xffff, 0x7fff, 0x4300, 0x4301};
+      return {0,      0x8000, 1,      0x8001, 0x007f, 0x0080, 0x3f80, 0x3f81,
+              0xbf80, 0x3b80, 0x3b81, 0x3c00, 0x7f7f, 0xff7f, 0x7f00, 0x7f80,
+              0xff80, 0x7f81, 0x7fc0, 0xffc0, 0xffff, 0x7fff, 0x4300, 0x4301};
     case DataType::kFp32:
-      return {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x3f800000, 0x3f800001,
-              0xbf800000, 0x33800000, 0x33800001, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001,
-              0x7fc00000, 0xffc00000, 0xffffffff, 0x7fffffff, 0x1f800000, 0x20000000};
+      return {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000,
+              0x3f800000, 0x3f800001, 0xbf800000, 0x33800000, 0x33800001, 0x7f7fffff,
+              0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0x7fc00000, 0xffc00000,
+              0xffffffff, 0x7fffffff, 0x1f800000, 0x20000000};
     default: {
       const uint64_t top = uint64_t{1} << (8 * ElementSize(type) - 1);
-      return {0, 1, ~uint64_t{0}, top, top - 1, top + 1, 2, 3, 0x5555555555555555, 0xaaaaaaaaaaaaaaaa};
+      return {
+          0, 1, ~uint64_t{0}, top, top - 1, top + 1, 2, 3, 0x5555555555555555, 0xaaaaaaaaaaaaaaaa};
     }
   }
 }
@@ -72,7 +78,8 @@ void Fill(DataType type, Content content, std::mt19937_64& random, uint64_t coun
   if (content == Content::kOrdinary) return testing::FillValues(type, random(), 0, 0, count, to);
   const std::vector<uint64_t> specials = Specials(type);
   for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t bits = content == Content::kAnyBits ? random() : specials[random() % specials.size()];
+    const uint64_t bits =
+        content == Content::kAnyBits ? random() : specials[random() % specials.size()];
     std::memcpy(to + i * elem, &bits, elem);
   }
 }
@@ -84,7 +91,8 @@ Bytes Expected(DataType type, ReduceOp op, const std::vector<const void*>& src, 
   std::memcpy(result.data(), src[0], result.size());
   for (size_t s = 1; s < src.size(); ++s) {
     const auto* p = static_cast<const uint8_t*>(src[s]);
-    for (uint64_t i = 0; i < count; ++i) testing::ReduceElement(type, op, &result[i * elem], p + i * elem);
+    for (uint64_t i = 0; i < count; ++i)
+      testing::ReduceElement(type, op, &result[i * elem], p + i * elem);
   }
   return result;
 }
@@ -93,12 +101,15 @@ Bytes Expected(DataType type, ReduceOp op, const std::vector<const void*>& src, 
 class Guarded {
  public:
   Guarded(uint64_t bytes, uint64_t phase)
-      : bytes_(bytes), storage_(bytes + 4 * kGuard, 0xa5), begin_(Align(storage_.data()) + kGuard + phase % 64) {}
+      : bytes_(bytes),
+        storage_(bytes + 4 * kGuard, 0xa5),
+        begin_(Align(storage_.data()) + kGuard + phase % 64) {}
   uint8_t* data() { return begin_; }
   bool Intact() const {
-    return std::all_of(storage_.data(), static_cast<const uint8_t*>(begin_), [](uint8_t b) { return b == 0xa5; }) &&
-           std::all_of(static_cast<const uint8_t*>(begin_) + bytes_, storage_.data() + storage_.size(),
-                       [](uint8_t b) { return b == 0xa5; });
+    return std::all_of(storage_.data(), static_cast<const uint8_t*>(begin_),
+                       [](uint8_t b) { return b == 0xa5; }) &&
+           std::all_of(static_cast<const uint8_t*>(begin_) + bytes_,
+                       storage_.data() + storage_.size(), [](uint8_t b) { return b == 0xa5; });
   }
 
  private:
@@ -109,15 +120,17 @@ class Guarded {
   uint8_t* begin_;
 };
 
+// The instruction sets that the kernels are compiled for and this processor has.
 std::vector<int64_t> Targets() {
-  std::vector<int64_t> targets;
-  for (int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) targets.push_back(rest & ~(rest - 1));
 #if defined(__x86_64__)
-  // Not compiled, so they would repeat a lesser one; and the fallback, which the processor does not report.
-  std::erase_if(targets, [](int64_t t) { return t == HWY_AVX3_DL || t == HWY_SSSE3 || t == HWY_EMU128; });
-  if (std::find(targets.begin(), targets.end(), HWY_SCALAR) == targets.end()) targets.push_back(HWY_SCALAR);
-#endif
+  std::vector<int64_t> targets = {HWY_SCALAR};  // the fallback, which the processor does not report
+  for (int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3}) {
+    if (hwy::SupportedTargets() & target) targets.push_back(target);
+  }
   return targets;
+#else
+  return {HWY_STATIC_TARGET};  // not chosen at run time
+#endif
 }
 
 class Kernels : public ::testing::TestWithParam<int64_t> {
@@ -136,15 +149,16 @@ struct Case {
   uint64_t count;
   Content content;
   bool streaming;
-  bool same_phase;   // destinations alike in their lines, as streaming needs
-  bool misalign;     // even off the element's size
-  int alias;         // index of the source that the first destination is; -1: none
+  bool same_phase;  // destinations alike in their lines, as streaming needs
+  bool misalign;    // even off the element's size
+  int alias;        // index of the source that the first destination is; -1: none
 };
 
 void RunCase(const Case& c, std::mt19937_64& random) {
-  SCOPED_TRACE(::testing::Message() << Name(c.type) << " " << Name(c.op) << " " << c.nsrc << " -> " << c.ndst
-                                    << ", count " << c.count << ", content " << static_cast<int>(c.content)
-                                    << ", streaming " << c.streaming << ", alias " << c.alias);
+  SCOPED_TRACE(::testing::Message()
+               << Name(c.type) << " " << Name(c.op) << " " << c.nsrc << " -> " << c.ndst
+               << ", count " << c.count << ", content " << static_cast<int>(c.content)
+               << ", streaming " << c.streaming << ", alias " << c.alias);
   const uint32_t elem = ElementSize(c.type);
   const auto phase = [&] { return c.misalign ? random() : random() * elem; };
   const uint64_t common = phase();
@@ -155,7 +169,8 @@ void RunCase(const Case& c, std::mt19937_64& random) {
     in.emplace_back(c.count * elem, s == c.alias && c.same_phase ? common : phase());
     Fill(c.type, c.content, random, c.count, in.back().data());
   }
-  for (int d = 0; d < c.ndst; ++d) out.emplace_back(c.count * elem, c.same_phase ? common : phase());
+  for (int d = 0; d < c.ndst; ++d)
+    out.emplace_back(c.count * elem, c.same_phase ? common : phase());
   for (Guarded& g : in) src.push_back(g.data());
   for (Guarded& g : out) dst.push_back(g.data());
   if (c.alias >= 0) dst[0] = in[static_cast<size_t>(c.alias)].data();
@@ -169,7 +184,8 @@ void RunCase(const Case& c, std::mt19937_64& random) {
         uint64_t g = 0, e = 0;
         std::memcpy(&g, got + i * elem, elem);
         std::memcpy(&e, &expected[i * elem], elem);
-        FAIL() << "destination " << d << " element " << i << std::hex << " is 0x" << g << ", expected 0x" << e;
+        FAIL() << "destination " << d << " element " << i << std::hex << " is 0x" << g
+               << ", expected 0x" << e;
       }
     }
   }
@@ -202,22 +218,25 @@ TEST_P(Kernels, ReduceOfManySources) {
   std::mt19937_64 random(2);
   for (const Combination& combination : AllCombinations()) {
     for (bool streaming : {false, true}) {
-      RunCase({combination.type, combination.op, 64, 9, 1 + random() % 300, Content::kOrdinary, streaming, true, false,
-               static_cast<int>(random() % 64)},
+      RunCase({combination.type, combination.op, 64, 9, 1 + random() % 300, Content::kOrdinary,
+               streaming, true, false, static_cast<int>(random() % 64)},
               random);
-      RunCase({combination.type, combination.op, 64, 1, 1 + random() % 300, Content::kAnyBits, streaming, true, false,
-               -1},
+      RunCase({combination.type, combination.op, 64, 1, 1 + random() % 300, Content::kAnyBits,
+               streaming, true, false, -1},
               random);
       if (HasFatalFailure()) return;
     }
   }
-  RunCase({DataType::kFp16, ReduceOp::kSum, 384, 384, 77, Content::kOrdinary, true, true, false, 383}, random);
+  RunCase(
+      {DataType::kFp16, ReduceOp::kSum, 384, 384, 77, Content::kOrdinary, true, true, false, 383},
+      random);
 }
 
 TEST_P(Kernels, ReduceOfLongRanges) {
   std::mt19937_64 random(3);
   for (const Combination& combination : AllCombinations()) {
-    RunCase({combination.type, combination.op, 3, 2, 20000 + random() % 100, Content::kOrdinary, true, true, false, 1},
+    RunCase({combination.type, combination.op, 3, 2, 20000 + random() % 100, Content::kOrdinary,
+             true, true, false, 1},
             random);
     if (HasFatalFailure()) return;
   }
@@ -243,7 +262,8 @@ TEST_P(Kernels, SixteenBitFloatsExhaustively) {
         for (size_t i = 0; i < all.size(); ++i) {
           uint16_t e;
           std::memcpy(&e, &expected[2 * i], 2);
-          ASSERT_EQ(result[i], e) << std::hex << Name(type) << " " << Name(op) << " of " << i << " and " << other;
+          ASSERT_EQ(result[i], e) << std::hex << Name(type) << " " << Name(op) << " of " << i
+                                  << " and " << other;
         }
       }
     }
@@ -329,7 +349,8 @@ TEST_P(Kernels, CopyWritesTheBytesAndNoOthers) {
     for (Guarded& g : out) dst.push_back(reinterpret_cast<char*>(g.data()));
     if (random() % 3 == 0) dst[random() % dst.size()] = reinterpret_cast<char*>(source.data());
     CopyBytes(dst.data(), ndst, reinterpret_cast<const char*>(source.data()), bytes, random() % 2);
-    for (char* d : dst) ASSERT_TRUE(std::equal(expected.begin(), expected.end(), reinterpret_cast<uint8_t*>(d)));
+    for (char* d : dst)
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), reinterpret_cast<uint8_t*>(d)));
     ASSERT_TRUE(source.Intact());
     for (const Guarded& g : out) ASSERT_TRUE(g.Intact());
   }
@@ -343,9 +364,12 @@ TEST(SixteenBitFloats, ConversionsAgreeOnAllValues) {
     const double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
     const float half = testing::FloatFromHalf(bits);
     if (exponent == 31) {
-      ASSERT_TRUE(fraction == 0 ? std::isinf(half) && std::signbit(half) == (bits >> 15) : std::isnan(half)) << i;
+      ASSERT_TRUE(fraction == 0 ? std::isinf(half) && std::signbit(half) == (bits >> 15)
+                                : std::isnan(half))
+          << i;
     } else {
-      const double value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+      const double value =
+          exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
       ASSERT_EQ(half, sign * value) << i;
       ASSERT_EQ(std::signbit(half), bits >> 15) << i;
     }
@@ -353,7 +377,8 @@ TEST(SixteenBitFloats, ConversionsAgreeOnAllValues) {
     const float wide = testing::FloatFromBf16(bits);
     ASSERT_EQ(testing::Bf16FromFloat(wide), std::isnan(wide) ? 0x7fc0 : bits) << i;
 
-    ASSERT_EQ(testing::HalfFromFloat(kernels::HalfToFloat(bits)), testing::HalfFromFloat(half)) << i;
+    ASSERT_EQ(testing::HalfFromFloat(kernels::HalfToFloat(bits)), testing::HalfFromFloat(half))
+        << i;
     // The value itself, the next halfway point, and their neighbours.
     for (float base : {half, wide}) {
       for (uint32_t step : {0u, 1u, ~0u, 0xfffu, 0x1000u, 0x1001u, 0x7fffu, 0x8000u, 0x8001u}) {

@@ -1,7 +1,6 @@
-// Plans executed piece by piece in one process, in random order within a phase, against a naive reference; and the
-// promises a plan makes to its executors: ownership, independence of a phase's pieces, every output byte once.
-
-#include "collective/plan.h"
+// Plans executed piece by piece in one process, in random order within a phase, against a naive
+// reference; and the promises a plan makes to its executors: ownership, independence of a phase's
+// pieces, every output byte once.
 
 #include <gtest/gtest.h>
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "collective/kernels.h"
+#include "collective/plan.h"
 #include "collective/plan_parts.h"
 #include "support/reference.h"
 
@@ -22,8 +22,8 @@ using testing::Call;
 
 constexpr Op kPlanned[] = {Op::kAllGather, Op::kReduceScatter, Op::kAllReduce, Op::kAllToAll,
                            Op::kBroadcast, Op::kReduce,        Op::kScatter};
-constexpr DataType kTypes[] = {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kFp16, DataType::kFp32,
-                               DataType::kInt64, DataType::kBf16};
+constexpr DataType kTypes[] = {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kFp16,
+                               DataType::kFp32, DataType::kInt64, DataType::kBf16};
 
 // The memory of one rank. Input and output lie in one arena, apart or within each other.
 struct Rank {
@@ -65,8 +65,8 @@ class PlanRun {
     EXPECT_TRUE(ValidShape(shape));
   }
 
-  // Places rank r's buffers: 0 apart, 1 equal or the own block, 2 another block; whatever the plan is not safe for is
-  // placed apart.
+  // Places rank r's buffers: 0 apart, 1 equal or the own block, 2 another block; whatever the plan
+  // is not safe for is placed apart.
   void Place(uint32_t r, int layout) {
     Rank& rank = ranks_[r];
     rank.extent = Extents(shape_.op, shape_.count, shape_.elem, shape_.ranks, r, shape_.root);
@@ -84,14 +84,16 @@ class PlanRun {
     rank.out = out;
     rank.arena.assign(std::max(in + rank.extent.in_bytes, out + rank.extent.out_bytes), 0xee);
     rank.written.assign(rank.extent.out_bytes, 0);
-    for (Bytes& stage : rank.stage) stage.assign(shape_.path == Path::kBuffered ? shape_.chunk_bytes : 0, 0xdd);
+    for (Bytes& stage : rank.stage)
+      stage.assign(shape_.path == Path::kBuffered ? shape_.chunk_bytes : 0, 0xdd);
   }
 
   void Run() {
-    SCOPED_TRACE(::testing::Message() << Name(shape_.op) << " " << Name(shape_.path) << " ranks " << shape_.ranks
-                                      << " root " << shape_.root << " count " << shape_.count << " " << Name(type_)
-                                      << " " << Name(reduce_) << " chunk " << shape_.chunk_bytes << " split "
-                                      << shape_.split);
+    SCOPED_TRACE(::testing::Message()
+                 << Name(shape_.op) << " " << Name(shape_.path) << " ranks " << shape_.ranks
+                 << " root " << shape_.root << " count " << shape_.count << " " << Name(type_)
+                 << " " << Name(reduce_) << " chunk " << shape_.chunk_bytes << " split "
+                 << shape_.split);
     Call call;
     call.op = shape_.op;
     call.type = type_;
@@ -102,9 +104,11 @@ class PlanRun {
     std::vector<Bytes> inputs, outputs;
     for (uint32_t r = 0; r < shape_.ranks; ++r) {
       Rank& rank = ranks_[r];
-      testing::FillValues(type_, random_(), r, 0, rank.extent.in_bytes / shape_.elem, rank.arena.data() + rank.in);
-      inputs.emplace_back(rank.arena.begin() + static_cast<int64_t>(rank.in),
-                          rank.arena.begin() + static_cast<int64_t>(rank.in + rank.extent.in_bytes));
+      testing::FillValues(type_, random_(), r, 0, rank.extent.in_bytes / shape_.elem,
+                          rank.arena.data() + rank.in);
+      inputs.emplace_back(
+          rank.arena.begin() + static_cast<int64_t>(rank.in),
+          rank.arena.begin() + static_cast<int64_t>(rank.in + rank.extent.in_bytes));
       outputs.emplace_back(rank.extent.out_bytes);
     }
     // What must be in the arenas afterwards: the inputs, overwritten by the outputs.
@@ -112,11 +116,13 @@ class PlanRun {
     std::vector<Bytes> expected;
     for (uint32_t r = 0; r < shape_.ranks; ++r) {
       expected.push_back(ranks_[r].arena);
-      std::copy(outputs[r].begin(), outputs[r].end(), expected[r].begin() + static_cast<int64_t>(ranks_[r].out));
+      std::copy(outputs[r].begin(), outputs[r].end(),
+                expected[r].begin() + static_cast<int64_t>(ranks_[r].out));
     }
 
     const uint64_t phases = PhaseCount(shape_);
-    for (uint64_t phase = 0; phase < phases && !::testing::Test::HasFailure(); ++phase) RunPhase(phase);
+    for (uint64_t phase = 0; phase < phases && !::testing::Test::HasFailure(); ++phase)
+      RunPhase(phase);
     if (::testing::Test::HasFailure()) return;
     for (uint32_t r = 0; r < shape_.ranks; ++r) {
       for (uint8_t times : ranks_[r].written) ASSERT_EQ(times, 1) << "rank " << r;
@@ -177,11 +183,11 @@ class PlanRun {
     for (const void* from : src) Note(from, piece.bytes, index, false);
     for (const void* to : dst) Note(to, piece.bytes, index, true);
     if (piece.kind == Piece::kReduce) {
-      Reduce(type_, reduce_, dst.data(), static_cast<int>(dst.size()), src.data(), static_cast<int>(src.size()),
-             piece.bytes / shape_.elem, random_() % 2);
+      Reduce(type_, reduce_, dst.data(), static_cast<int>(dst.size()), src.data(),
+             static_cast<int>(src.size()), piece.bytes / shape_.elem, random_() % 2);
     } else {
-      CopyBytes(copies.data(), static_cast<int>(copies.size()), static_cast<const char*>(src[0]), piece.bytes,
-                random_() % 2);
+      CopyBytes(copies.data(), static_cast<int>(copies.size()), static_cast<const char*>(src[0]),
+                piece.bytes, random_() % 2);
     }
   }
 
@@ -250,7 +256,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Plans, ::testing::ValuesIn(PlanCases()), [](con
 
 TEST_P(Plans, GiveTheReferenceResultInAnyOrder) {
   const auto [op, path, ranks] = GetParam();
-  std::mt19937_64 random(1000 * ranks + 10 * static_cast<uint32_t>(op) + static_cast<uint32_t>(path));
+  std::mt19937_64 random(1000 * ranks + 10 * static_cast<uint32_t>(op) +
+                         static_cast<uint32_t>(path));
   const int runs = ranks <= 16 ? 60 : ranks == 64 ? 6 : 2;
   for (int i = 0; i < runs; ++i) {
     OpShape shape;
@@ -268,7 +275,10 @@ TEST_P(Plans, GiveTheReferenceResultInAnyOrder) {
     PlanRun run(shape, type, SomeReduction(type, random), random());
     for (uint32_t r = 0; r < ranks; ++r) {
       // All apart, all in place, or as it comes.
-      run.Place(r, i % 4 == 0 ? 0 : i % 4 == 1 ? 1 : i % 4 == 2 ? 2 : static_cast<int>(random() % 3));
+      run.Place(r, i % 4 == 0   ? 0
+                   : i % 4 == 1 ? 1
+                   : i % 4 == 2 ? 2
+                                : static_cast<int>(random() % 3));
     }
     run.Run();
     if (HasFailure()) return;
@@ -356,12 +366,14 @@ TEST(PlanShapes, InvalidOnesAreRecognised) {
 }
 
 TEST(PlanShapes, SharesEndOnLinesAndCoverEverything) {
-  for (uint64_t bytes : {uint64_t{1}, uint64_t{64}, uint64_t{100}, uint64_t{4097}, uint64_t{INT64_MAX}}) {
+  for (uint64_t bytes :
+       {uint64_t{1}, uint64_t{64}, uint64_t{100}, uint64_t{4097}, uint64_t{INT64_MAX}}) {
     for (uint64_t shares : {1, 2, 3, 7, 384, 1000}) {
       EXPECT_EQ(plan::ShareBegin(bytes, shares, 0), 0u);
       EXPECT_EQ(plan::ShareBegin(bytes, shares, shares), bytes);
       for (uint64_t i = 0; i < shares; ++i) {
-        const uint64_t begin = plan::ShareBegin(bytes, shares, i), end = plan::ShareBegin(bytes, shares, i + 1);
+        const uint64_t begin = plan::ShareBegin(bytes, shares, i),
+                       end = plan::ShareBegin(bytes, shares, i + 1);
         ASSERT_LE(begin, end);
         ASSERT_TRUE(begin % 64 == 0 || begin == bytes);
         ASSERT_LE(end - begin, bytes / shares + 128);
@@ -388,13 +400,16 @@ TEST(AliasingOf, NamesTheLayout) {
   EXPECT_EQ(ClassifyAliasing(reduce, 3, 1000, 1000), Aliasing::kSame);
   EXPECT_EQ(ClassifyAliasing(reduce, 3, 1000, 1004), Aliasing::kOverlap);
   // Only the root has an output, only the root an input.
-  EXPECT_EQ(ClassifyAliasing(Shape(Op::kReduce, Path::kWindow, 4, 10), 3, 1000, 1004), Aliasing::kDisjoint);
-  EXPECT_EQ(ClassifyAliasing(Shape(Op::kScatter, Path::kWindow, 4, 10), 3, 1000, 1004), Aliasing::kDisjoint);
+  EXPECT_EQ(ClassifyAliasing(Shape(Op::kReduce, Path::kWindow, 4, 10), 3, 1000, 1004),
+            Aliasing::kDisjoint);
+  EXPECT_EQ(ClassifyAliasing(Shape(Op::kScatter, Path::kWindow, 4, 10), 3, 1000, 1004),
+            Aliasing::kDisjoint);
 }
 
 TEST(AliasingOf, BufferedPathTakesWhatTheWindowPathCannot) {
   for (Op op : kPlanned) {
-    const OpShape window = Shape(op, Path::kWindow, 4, 10), buffered = Shape(op, Path::kBuffered, 4, 10);
+    const OpShape window = Shape(op, Path::kWindow, 4, 10),
+                  buffered = Shape(op, Path::kBuffered, 4, 10);
     EXPECT_FALSE(InPlaceSafe(window, Aliasing::kBlock));
     EXPECT_TRUE(InPlaceSafe(buffered, Aliasing::kBlock));
     EXPECT_EQ(InPlaceSafe(window, Aliasing::kSame), op != Op::kAllToAll);

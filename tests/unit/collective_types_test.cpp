@@ -1,12 +1,13 @@
-#include "collective/types.h"
-
 #include <gtest/gtest.h>
+
+#include "collective/types.h"
 
 namespace hcclrun {
 namespace {
 
-constexpr DataType kReducible[] = {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kInt64,
-                                   DataType::kFp16, DataType::kFp32,  DataType::kBf16};
+constexpr DataType kReducible[] = {DataType::kInt8,  DataType::kInt16, DataType::kInt32,
+                                   DataType::kInt64, DataType::kFp16,  DataType::kFp32,
+                                   DataType::kBf16};
 
 TEST(DataTypes, SizesOfUnknownTypesAreZero) {
   EXPECT_EQ(ElementSize(static_cast<DataType>(13)), 0u);
@@ -25,7 +26,8 @@ TEST(DataTypes, ReductionsOfSemanticsC4) {
       bool expected = false;
       for (DataType reducible : kReducible) expected |= type == reducible;
       if (o > 3) expected = false;
-      if (op == ReduceOp::kProd && (type == DataType::kInt16 || type == DataType::kBf16)) expected = false;
+      if (op == ReduceOp::kProd && (type == DataType::kInt16 || type == DataType::kBf16))
+        expected = false;
       EXPECT_EQ(ReductionSupported(type, op), expected) << t << " " << o;
       const bool window = expected && op != ReduceOp::kProd && type != DataType::kInt64;
       EXPECT_EQ(WindowReduction(type, op), window) << t << " " << o;

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds everything and runs every test, then the tests that have something to say under sanitizers.
+#   scripts/test.sh [--no-sanitizers]
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+presets=(dev asan tsan)
+case ${1:-} in
+  '') ;;
+  --no-sanitizers) presets=(dev) ;;
+  *)
+    echo "usage: scripts/test.sh [--no-sanitizers]" >&2
+    exit 2
+    ;;
+esac
+scripts/setup.sh test
+
+failed=0
+summaries=()
+for preset in "${presets[@]}"; do
+  quietly "configuring $preset" cmake --preset "$preset"
+  quietly "building $preset" cmake --build --preset "$preset"
+  echo "-- testing $preset"
+  results=build/test-$preset.log
+  ctest --preset "$preset" -j "$(nproc)" 2>&1 | tee "$results" || failed=1
+  summaries+=("$preset: $(grep -E '% tests passed|No tests' "$results" || echo 'no result')")
+done
+printf '%s\n' "${summaries[@]}"
+exit $failed
