@@ -126,6 +126,7 @@ void Supervisor::OnRankEnded(int rank, int status) {
   r.phase = Rank::kEnded;
   r.status = status;
   r.ended_at = events_;
+  page_->activity[rank].finished.store(1, std::memory_order_relaxed);
   if (server_.connections_of(rank) == 0)
     page_->committed_bytes[rank].store(0, std::memory_order_relaxed);
   if (rank == 0) stdin_pump_.reset();
@@ -205,7 +206,11 @@ void Supervisor::BeginEnding(VerdictFacts::Cause cause, Stage stage) {
   bool early = cause == VerdictFacts::Cause::kRankFailed && !early_snapshot_.empty() &&
                NowNs() - early_snapshot_ns_ < kFreshNs;
   if (!interrupted_) facts_.ranks = early ? early_snapshot_ : Snapshot();
-  if (page_) page_->aborting.store(1, std::memory_order_release);
+  if (page_) {
+    const bool rank_failed = cause == VerdictFacts::Cause::kRankFailed;
+    page_->aborting.store(rank_failed ? static_cast<uint32_t>(facts_.rank) + 1 : kNoRankFailed,
+                          std::memory_order_release);
+  }
   // mpirun comments on what we do now; the verdict says it better.
   if (mpirun_output_ && !options_.verbose && cause != VerdictFacts::Cause::kMpi)
     mpirun_output_->Discard();
@@ -298,10 +303,13 @@ void Supervisor::Judge() {
   // a rank that was wrapped by another process, or never loaded the library, by its reaping. Ends
   // that cannot be told apart: a death by a signal comes before an exit with a code, because
   // survivors of a death return errors.
+  // A rank whose call failed because of another rank comes after those that blame nobody.
   using Key = std::tuple<bool, uint64_t, bool>;
-  auto key = [](const Rank& r) {
+  auto key = [this](const Rank& r) {
     bool direct = r.library_pid == r.pid && r.detached_at != 0;
-    return Key(r.collateral, direct ? std::min(r.detached_at, r.ended_at) : r.ended_at,
+    const auto rank = static_cast<size_t>(&r - ranks_.data());
+    bool blames = page_ && page_->activity[rank].blames.load(std::memory_order_relaxed) != 0;
+    return Key(r.collateral || blames, direct ? std::min(r.detached_at, r.ended_at) : r.ended_at,
                !WIFSIGNALED(r.status));
   };
   int first = -1;

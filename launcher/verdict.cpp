@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
 #include "launcher/signals.h"
@@ -16,9 +17,11 @@ namespace {
 constexpr size_t kMaxGroups = 6;
 
 std::string CallText(const RankNote& note) {
-  std::string text = CallName(static_cast<CallId>(note.call));
-  if (note.sequence != 0) absl::StrAppend(&text, " #", note.sequence);
-  return text;
+  absl::string_view name = CallName(static_cast<CallId>(note.call));
+  if (note.sequence == 0) return std::string(name);
+  // The number belongs to the last operation of a communicator, which other calls come after.
+  if (absl::StartsWith(name, "Hccl")) return absl::StrCat(name, " #", note.sequence);
+  return absl::StrCat(name, " after operation #", note.sequence);
 }
 
 bool Called(const RankNote& note) {

@@ -4,6 +4,7 @@
 // tell the user. The bodies check the arguments in the order of semantics B.1 and B.2, translate
 // and call device/; nothing else.
 
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -33,6 +34,16 @@ aclError Answer(CallId id, Body&& body) noexcept {
   } catch (...) {
     return call.Acl(Fault(FaultKind::kInternal, "an exception reached the C boundary"));
   }
+}
+
+// The number in an enumeration that a C caller passed. It may be any: reading it as the enumeration
+// would be undefined behaviour of ours.
+template <class Enum>
+int32_t RawValue(const Enum& value) {
+  static_assert(sizeof(Enum) == sizeof(int32_t));
+  int32_t raw;
+  memcpy(&raw, &value, sizeof raw);
+  return raw;
 }
 
 inline Fault NullArgument(const char* parameter) {

@@ -62,13 +62,14 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
 
 aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
   return Answer(CallId::aclrtSetDeviceSatMode, [&]() -> Fault {
-    if (mode != ACL_RT_OVERFLOW_MODE_SATURATION && mode != ACL_RT_OVERFLOW_MODE_INFNAN) {
-      return InvalidArgument(mode, ACL_RT_OVERFLOW_MODE_SATURATION, ACL_RT_OVERFLOW_MODE_INFNAN,
+    const int raw = RawValue(mode);
+    if (raw != ACL_RT_OVERFLOW_MODE_SATURATION && raw != ACL_RT_OVERFLOW_MODE_INFNAN) {
+      return InvalidArgument(raw, ACL_RT_OVERFLOW_MODE_SATURATION, ACL_RT_OVERFLOW_MODE_INFNAN,
                              "mode");
     }
     Result<Device*> device = Device::Current();
     if (!device.ok()) return device.fault();
-    (*device)->saturation_mode.store(mode, std::memory_order_relaxed);
+    (*device)->saturation_mode.store(raw, std::memory_order_relaxed);
     return Fault::None();
   });
 }

@@ -40,10 +40,17 @@ aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
   return Answer(CallId::aclrtMalloc, [&]() -> Fault {
     if (!devPtr) return NullArgument("devPtr");
     if (size == 0) return ZeroArgument("size");
-    if (!KnownPolicy(policy)) return Fault(FaultKind::kBadEnum, {uint64_t(policy)}, "policy");
+    if (!KnownPolicy(RawValue(policy))) {
+      return Fault(FaultKind::kBadEnum, {uint64_t(RawValue(policy))}, "policy");
+    }
     Result<Device*> device = Device::Current();
     if (!device.ok()) return device.fault();
-    Result<void*> address = MallocDevice(*device, size);
+    // The device allocates whole units of 32 bytes, and programs rely on it: what lies in the last
+    // unit is theirs.
+    constexpr size_t kUnit = 32;
+    if (size > SIZE_MAX - kUnit)
+      return Fault(FaultKind::kMemoryExhausted, {size}, "HCCLRUN_HBM_SIZE");
+    Result<void*> address = MallocDevice(*device, (size + kUnit - 1) / kUnit * kUnit);
     if (!address.ok()) return address.fault();
     *devPtr = *address;
     return Fault::None();
@@ -81,8 +88,10 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
   return Answer(CallId::aclrtGetMemInfo, [&]() -> Fault {
     if (!free) return NullArgument("free");
     if (!total) return NullArgument("total");
-    if (attr < ACL_DDR_MEM || attr > ACL_MEM_P2P_HUGE1G)
-      return Fault(FaultKind::kBadEnum, {uint64_t(attr)}, "attr");
+    const int attribute = RawValue(attr);
+    if (attribute < ACL_DDR_MEM || attribute > ACL_MEM_P2P_HUGE1G) {
+      return Fault(FaultKind::kBadEnum, {uint64_t(attribute)}, "attr");
+    }
     Result<Device*> device = Device::Current();
     if (!device.ok()) return device.fault();
     DeviceMemoryInfo info = MemoryInfoOf(*device);
@@ -96,7 +105,7 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
                      aclrtMemcpyKind kind) {
   return Answer(CallId::aclrtMemcpy, [&]() -> Fault {
     if (Fault f = CheckCopyArguments(dst, destMax, src, count)) return f;
-    return Copy(dst, src, count, static_cast<CopyKind>(kind));
+    return Copy(dst, src, count, static_cast<CopyKind>(RawValue(kind)));
   });
 }
 
@@ -105,7 +114,7 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
   return Answer(CallId::aclrtMemcpyAsync, [&]() -> Fault {
     if (Fault f = CheckCopyArguments(dst, destMax, src, count)) return f;
     return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
-      return CopyInStream(*s, dst, src, count, static_cast<CopyKind>(kind));
+      return CopyInStream(*s, dst, src, count, static_cast<CopyKind>(RawValue(kind)));
     });
   });
 }

@@ -68,8 +68,9 @@ aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandl
   return Answer(CallId::aclrtMemExportToShareableHandle, [&]() -> Fault {
     if (!handle) return NullArgument("handle");
     if (!shareableHandle) return NullArgument("shareableHandle");
-    if (handleType != ACL_MEM_HANDLE_TYPE_NONE)
-      return Fault(FaultKind::kBadEnum, {uint64_t(handleType)}, "handleType");
+    if (RawValue(handleType) != ACL_MEM_HANDLE_TYPE_NONE) {
+      return Fault(FaultKind::kBadEnum, {uint64_t(RawValue(handleType))}, "handleType");
+    }
     Result<FabricHandle> exported = Export(handle, flags);
     if (!exported.ok()) return exported.fault();
     *shareableHandle = exported->shareable;
@@ -83,7 +84,7 @@ aclError aclrtMemExportToShareableHandleV2(aclrtDrvMemHandle handle, uint64_t fl
   return Answer(CallId::aclrtMemExportToShareableHandleV2, [&]() -> Fault {
     if (!handle) return NullArgument("handle");
     if (!shareableHandle) return NullArgument("shareableHandle");
-    if (Fault f = CheckShareType(shareType)) return f;
+    if (Fault f = CheckShareType(RawValue(shareType))) return f;
     Result<FabricHandle> exported = Export(handle, flags);
     if (!exported.ok()) return exported.fault();
     if (shareType == ACL_MEM_SHARE_HANDLE_TYPE_FABRIC) {
@@ -105,8 +106,8 @@ aclError aclrtMemSetPidToShareableHandleV2(void* shareableHandle,
                                            size_t pidNum) {
   return Answer(CallId::aclrtMemSetPidToShareableHandleV2, [&]() -> Fault {
     if (!shareableHandle) return NullArgument("shareableHandle");
-    if (Fault f = CheckShareType(shareType)) return f;
-    return AllowChecked(ReadHandle(shareableHandle, shareType), pid, pidNum);
+    if (Fault f = CheckShareType(RawValue(shareType))) return f;
+    return AllowChecked(ReadHandle(shareableHandle, RawValue(shareType)), pid, pidNum);
   });
 }
 
@@ -127,10 +128,10 @@ aclError aclrtMemImportFromShareableHandleV2(void* shareableHandle,
   return Answer(CallId::aclrtMemImportFromShareableHandleV2, [&]() -> Fault {
     if (!shareableHandle) return NullArgument("shareableHandle");
     if (!handle) return NullArgument("handle");
-    if (Fault f = CheckShareType(shareType)) return f;
+    if (Fault f = CheckShareType(RawValue(shareType))) return f;
     if (flags != 0) return Fault(FaultKind::kBadValue, {flags, 0, 0}, "flags (it must be 0)");
     Result<Device*> device = Device::Current();
     if (!device.ok()) return device.fault();
-    return ImportChecked(ReadHandle(shareableHandle, shareType), *device, handle);
+    return ImportChecked(ReadHandle(shareableHandle, RawValue(shareType)), *device, handle);
   });
 }

@@ -22,29 +22,42 @@ bool IsDdr(int attribute) {
          attribute == ACL_DDR_MEM_P2P_HUGE || attribute == ACL_DDR_MEM_P2P_NORMAL;
 }
 
-uint64_t GranularityOf(const aclrtPhysicalMemProp& prop) {
-  return IsHuge1G(prop.memAttr) ? kGigabyte : kGranule;
+uint64_t GranularityOf(const PhysicalProperties& properties) {
+  return IsHuge1G(properties.memory_attribute) ? kGigabyte : kGranule;
+}
+
+PhysicalProperties ReadProperties(const aclrtPhysicalMemProp& prop) {
+  PhysicalProperties properties;
+  properties.handle_type = RawValue(prop.handleType);
+  properties.allocation_type = RawValue(prop.allocationType);
+  properties.memory_attribute = RawValue(prop.memAttr);
+  properties.location_type = RawValue(prop.location.type);
+  properties.location_id = prop.location.id;
+  return properties;
+}
+
+bool IsLocation(int type) {
+  return type == ACL_MEM_LOCATION_TYPE_DEVICE || type == ACL_MEM_LOCATION_TYPE_HOST ||
+         type == ACL_MEM_LOCATION_TYPE_HOST_NUMA;
 }
 
 // The checks of aclrtMallocPhysical on the properties, in the order of B.2.
-Fault CheckProperties(const aclrtPhysicalMemProp& prop) {
-  if (prop.handleType != ACL_MEM_HANDLE_TYPE_NONE) {
-    return InvalidArgument(prop.handleType, ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_HANDLE_TYPE_NONE,
-                           "prop.handleType");
+Fault CheckProperties(const PhysicalProperties& properties) {
+  if (properties.handle_type != ACL_MEM_HANDLE_TYPE_NONE) {
+    return InvalidArgument(properties.handle_type, 0, 0, "prop.handleType");
   }
-  if (prop.allocationType != ACL_MEM_ALLOCATION_TYPE_PINNED) {
-    return InvalidArgument(prop.allocationType, ACL_MEM_ALLOCATION_TYPE_PINNED,
-                           ACL_MEM_ALLOCATION_TYPE_PINNED, "prop.allocationType");
+  if (properties.allocation_type != ACL_MEM_ALLOCATION_TYPE_PINNED) {
+    return InvalidArgument(properties.allocation_type, 0, 0, "prop.allocationType");
   }
-  if (prop.location.type != ACL_MEM_LOCATION_TYPE_DEVICE &&
-      prop.location.type != ACL_MEM_LOCATION_TYPE_HOST &&
-      prop.location.type != ACL_MEM_LOCATION_TYPE_HOST_NUMA) {
-    return InvalidArgument(prop.location.type, 0, 0, "prop.location.type");
+  if (!IsLocation(properties.location_type)) {
+    return InvalidArgument(properties.location_type, 0, 0, "prop.location.type");
   }
   // ACL_DDR_MEM and ACL_HBM_MEM name no page class and are for aclrtGetMemInfo.
-  bool supported = prop.memAttr > ACL_HBM_MEM && prop.memAttr <= ACL_MEM_P2P_HUGE1G;
-  if (!supported || (IsDdr(prop.memAttr) && prop.location.type == ACL_MEM_LOCATION_TYPE_DEVICE)) {
-    return InvalidArgument(prop.memAttr, 0, 0, "prop.memAttr (with this location)");
+  int attribute = properties.memory_attribute;
+  bool supported = attribute > ACL_HBM_MEM && attribute <= ACL_MEM_P2P_HUGE1G;
+  bool device = properties.location_type == ACL_MEM_LOCATION_TYPE_DEVICE;
+  if (!supported || (IsDdr(attribute) && device)) {
+    return InvalidArgument(attribute, 0, 0, "prop.memAttr (with this location)");
   }
   return Fault::None();
 }
@@ -106,25 +119,21 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
     if (!prop) return NullArgument("prop");
     if (size == 0) return ZeroArgument("size");
     if (flags != 0) return InvalidArgument(flags, 0, 0, "flags");
-    if (Fault f = CheckProperties(*prop)) return f;
+    const PhysicalProperties properties = ReadProperties(*prop);
+    if (Fault f = CheckProperties(properties)) return f;
     Result<Device*> current = Device::Current();
     if (!current.ok()) return current.fault();
     // Memory of the host lies in the heap of the thread's device: there is only one kind of memory
     // here.
     Result<Device*> device = current;
-    if (prop->location.type == ACL_MEM_LOCATION_TYPE_DEVICE) {
-      if (Fault f = Device::CheckId(prop->location.id)) return f;
-      device = Device::Get(static_cast<int32_t>(prop->location.id));
+    if (properties.location_type == ACL_MEM_LOCATION_TYPE_DEVICE) {
+      if (Fault f = Device::CheckId(properties.location_id)) return f;
+      device = Device::Get(static_cast<int32_t>(properties.location_id));
     }
     if (!device.ok()) return device.fault();
-    if (size % GranularityOf(*prop))
-      return Fault(FaultKind::kUnaligned, {size, GranularityOf(*prop)}, "size");
-    PhysicalProperties properties;
-    properties.handle_type = prop->handleType;
-    properties.allocation_type = prop->allocationType;
-    properties.memory_attribute = prop->memAttr;
-    properties.location_type = prop->location.type;
-    properties.location_id = prop->location.id;
+    if (size % GranularityOf(properties)) {
+      return Fault(FaultKind::kUnaligned, {size, GranularityOf(properties)}, "size");
+    }
     Result<std::shared_ptr<PhysicalMemory>> memory =
         PhysicalMemory::Allocate(*device, size, properties);
     if (!memory.ok()) return memory.fault();
@@ -172,16 +181,16 @@ aclError aclrtMemSetAccess(void* virPtr, size_t size, aclrtMemAccessDesc* desc, 
     if (count == 0) return ZeroArgument("count");
     if (Fault f = NeedContext()) return f;
     for (size_t i = 0; i < count; i++) {
-      if (desc[i].flags != ACL_RT_MEM_ACCESS_FLAGS_NONE &&
-          desc[i].flags != ACL_RT_MEM_ACCESS_FLAGS_READ &&
-          desc[i].flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE) {
-        return Fault(FaultKind::kBadEnum, {uint64_t(desc[i].flags)}, "desc.flags");
+      const int flags = RawValue(desc[i].flags), type = RawValue(desc[i].location.type);
+      if (flags != ACL_RT_MEM_ACCESS_FLAGS_NONE && flags != ACL_RT_MEM_ACCESS_FLAGS_READ &&
+          flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE) {
+        return Fault(FaultKind::kBadEnum, {uint64_t(flags)}, "desc.flags");
       }
-      if (desc[i].location.type == ACL_MEM_LOCATION_TYPE_DEVICE) {
+      if (!IsLocation(type)) {
+        return Fault(FaultKind::kBadEnum, {uint64_t(type)}, "desc.location.type");
+      }
+      if (type == ACL_MEM_LOCATION_TYPE_DEVICE) {
         if (Fault f = Device::CheckId(desc[i].location.id)) return f;
-      } else if (desc[i].location.type != ACL_MEM_LOCATION_TYPE_HOST &&
-                 desc[i].location.type != ACL_MEM_LOCATION_TYPE_HOST_NUMA) {
-        return Fault(FaultKind::kBadEnum, {uint64_t(desc[i].location.type)}, "desc.location.type");
       }
     }
     return CheckMapped(virPtr, size);
@@ -193,12 +202,13 @@ aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop,
   return Answer(CallId::aclrtMemGetAllocationGranularity, [&]() -> Fault {
     if (!prop) return NullArgument("prop");
     if (!granularity) return NullArgument("granularity");
-    if (option != ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM &&
-        option != ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
-      return Fault(FaultKind::kBadEnum, {uint64_t(option)}, "option");
+    const int which = RawValue(option);
+    if (which != ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM &&
+        which != ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
+      return Fault(FaultKind::kBadEnum, {uint64_t(which)}, "option");
     }
     if (Fault f = NeedContext()) return f;
-    *granularity = GranularityOf(*prop);
+    *granularity = GranularityOf(ReadProperties(*prop));
     return Fault::None();
   });
 }

@@ -80,7 +80,7 @@ enum class FaultKind : uint16_t {
   // symmetric windows
   kWindowSlotsFull,      // n: mapped size, largest free range, stride
   kWindowMismatch,       // n: round; detail: WindowDetail
-  kWindowMissingRank,    // n: round, waited milliseconds; detail: WindowDetail
+  kWindowMissingRank,    // n: round, waited milliseconds, 1 if this rank is the late one; detail: WindowDetail
   kWindowNotVmm,         // n: address
   kWindowNotFound,       // n: address, bytes
   kStrideInvalid,        // n: stride bytes, HBM bytes

@@ -35,22 +35,22 @@ std::string CallOf(const Descriptor& d) {
   return absl::StrCat(s, ")");
 }
 
-// "its last call was HcclAllReduce, the 3rd operation" in the form "in HcclAllReduce #2"
+// Where a rank stands, to follow its number in parentheses: "last call HcclAllReduce #2".
 std::string Where(const RankPosition& p) {
   std::string what;
   if (p.call == 0) {
-    what = "has made no call on this communicator yet";
+    what = "no call on this communicator yet";
   } else if (p.call == uint32_t(CallId::HcclCommSymWinRegister)) {
-    what = absl::StrCat("is in or after HcclCommSymWinRegister #", p.windows - 1);
+    what = absl::StrCat("last call HcclCommSymWinRegister #", p.windows);
   } else {
-    what = absl::StrCat("called ", CallName(static_cast<CallId>(p.call)), " #", p.issued - 1, " last");
-    if (p.posted < p.issued) absl::StrAppend(&what, " (its stream has reached ", p.posted, " of ", p.issued, " operations)");
+    what = absl::StrCat("last call ", CallName(static_cast<CallId>(p.call)), " #", p.issued);
+    if (p.posted < p.issued) absl::StrAppend(&what, ", stream at ", p.posted, " of ", p.issued, " operations");
   }
   switch (p.state) {
-    case RankState::kAlive: return what;
-    case RankState::kDestroyed: return absl::StrCat("has destroyed the communicator; it ", what);
-    case RankState::kExited: return absl::StrCat("has exited; it ", what);
-    case RankState::kFailed: return absl::StrCat("has exited with an error; it ", what);
+    case RankState::kAlive: return absl::StrCat("(", what, ")");
+    case RankState::kDestroyed: return absl::StrCat("(has destroyed the communicator, ", what, ")");
+    case RankState::kExited: return absl::StrCat("(has exited, ", what, ")");
+    case RankState::kFailed: return absl::StrCat("(has exited with an error, ", what, ")");
   }
   return what;
 }
@@ -91,8 +91,8 @@ std::string DoingWhat(const Fault& f) {
   if (!d || d->calls.empty()) return "";
   const RankPosition& p = d->calls[0].position;
   if (p.call == 0) return " before its first call on this communicator";
-  if (p.call == uint32_t(CallId::HcclCommSymWinRegister)) return absl::StrCat(" after HcclCommSymWinRegister #", p.windows - 1);
-  return absl::StrCat(" after its call of ", CallName(static_cast<CallId>(p.call)), " #", p.issued - 1);
+  if (p.call == uint32_t(CallId::HcclCommSymWinRegister)) return absl::StrCat(" after HcclCommSymWinRegister #", p.windows);
+  return absl::StrCat(" after its call of ", CallName(static_cast<CallId>(p.call)), " #", p.issued);
 }
 
 std::string MismatchSentence(const Fault& f) {
@@ -112,7 +112,7 @@ std::string MismatchSentence(const Fault& f) {
     if (!first) first = &c.descriptor;
     if (difference.empty()) difference = FirstDifference(*first, c.descriptor);
   }
-  return absl::StrCat("operation #", d->sequence, " of communicator ", d->communicator, " differs between ranks in ",
+  return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator, " differs between ranks in ",
                       difference.empty() ? "its arguments" : difference, ": ", groups.Text(" called "),
                       "; the operation failed on all of them and moved no data, make all ranks call the same");
 }
@@ -126,7 +126,7 @@ std::string WindowOffsetsSentence(const Fault& f) {
     groups.Add(c.position.rank, absl::StrCat("input at ", Place(c.descriptor.in_window), ", output at ",
                                              Place(c.descriptor.out_window)));
   }
-  return absl::StrCat("operation #", d->sequence, " of communicator ", d->communicator,
+  return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
                       " has its buffers at different offsets of the symmetric windows (", groups.Text(": "),
                       "); hardware computes its peers' addresses from its own offsets and would corrupt memory "
                       "silently. Use the same window and the same offset on every rank");
@@ -146,10 +146,10 @@ std::string ExecTimeoutSentence(const Fault& f) {
   }
   std::string waited = f.n[1] ? absl::StrCat(" waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s") : " timed out";
   if (missing.empty()) {
-    return absl::StrCat("operation #", d->sequence, " of communicator ", d->communicator, waited,
+    return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator, waited,
                         " although all ranks have called it: some rank is stopped or very slow");
   }
-  return absl::StrCat("operation #", d->sequence, " of communicator ", d->communicator, waited, "; ",
+  return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator, waited, "; ",
                       there.empty() ? "no rank" : Ranks(there), there.size() == 1 ? " is" : " are",
                       " there, missing: ", missing.Text(" "), ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");
 }
@@ -162,9 +162,9 @@ std::string WindowMismatchSentence(const Fault& f) {
     groups.Add(c.position.rank,
                absl::StrCat("mapped size ", c.entry.mapped_bytes, " at slot offset ", c.entry.slot_offset, ", size ",
                             c.entry.user_bytes, c.entry.birth_round != f.n[0]
-                                ? absl::StrCat(", registered first in round ", c.entry.birth_round) : ""));
+                                ? absl::StrCat(", registered first in round ", c.entry.birth_round + 1) : ""));
   }
-  return absl::StrCat("registration #", f.n[0], " of communicator ", d->communicator, " differs between ranks: ",
+  return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", d->communicator, " differs between ranks: ",
                       groups.Text(" has "),
                       "; every rank must register and deregister mappings of equal size in the same order");
 }
@@ -172,6 +172,11 @@ std::string WindowMismatchSentence(const Fault& f) {
 std::string WindowMissingSentence(const Fault& f) {
   const WindowDetail* d = WindowOf(f);
   if (!d) return "not all ranks registered";
+  if (f.n[2]) {
+    return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", d->communicator,
+                        " comes too late: the other ranks have waited for it and given up. All ranks must register "
+                        "together; windows of this communicator are out of use now");
+  }
   Groups missing;
   std::vector<uint32_t> there;
   for (const WindowDetail::Call& c : d->calls) {
@@ -181,7 +186,7 @@ std::string WindowMissingSentence(const Fault& f) {
       missing.Add(c.position.rank, Where(c.position));
     }
   }
-  return absl::StrCat("registration #", f.n[0], " of communicator ", d->communicator, " waited ", f.n[1] / 1000, ".",
+  return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", d->communicator, " waited ", f.n[1] / 1000, ".",
                       f.n[1] % 1000 / 100, " s; ", Ranks(there), there.size() == 1 ? " is" : " are",
                       " there, missing: ", missing.Text(" "),
                       ". All ranks must register together; windows of this communicator are out of use now");

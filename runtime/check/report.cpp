@@ -20,6 +20,21 @@ struct ThreadMessages {
 };
 constexpr size_t kKeptMessages = 16;
 
+// Faults that come from what another rank did or did not do.
+bool BlamesAnotherRank(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kRootUnreachable:
+    case FaultKind::kRanksMissing:
+    case FaultKind::kRendezvousRefused:
+    case FaultKind::kRankDied:
+    case FaultKind::kRankExited:
+    case FaultKind::kExecTimeout:
+    case FaultKind::kCommBroken:
+    case FaultKind::kWindowMissingRank: return true;
+    default: return false;
+  }
+}
+
 ThreadMessages& Messages() {
   thread_local ThreadMessages messages;
   return messages;
@@ -60,6 +75,9 @@ int32_t ApiCall::Hccl(const Fault& fault) {
 
 void ApiCall::Tell(const Fault& fault, int32_t code, const char* ei_code) {
   if (InForkedChild()) return;
+  if (BlamesAnotherRank(fault.kind)) {
+    if (RankActivity* activity = Lifeline::Activity()) activity->blames.store(1, std::memory_order_relaxed);
+  }
   std::string sentence = absl::StrCat(CallName(call_), ": ", SentenceOf(fault), " (", ei_code ? ei_code : "",
                                       ei_code ? ", " : "", "result ", code, ")");
   ThreadMessages& messages = Messages();

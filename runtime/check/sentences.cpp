@@ -1,4 +1,5 @@
-// The sentences of all faults. Each says what was given, what was expected and what to do; tests pin them.
+// The sentences of all faults. Each says what was given, what was expected and what to do; tests pin them. Operations
+// and rounds are counted from 0 in the code and from 1 in sentences.
 
 #include <cstring>
 
@@ -126,9 +127,9 @@ std::string SentenceOf(const Fault& f) {
     case K::kRankDied:
       return absl::StrCat("rank ", n[0], " (pid ", n[1], ") ",
                           n[3] ? absl::StrCat("exited with code ", n[3]) : "died", DoingWhat(f),
-                          "; this rank was at operation #", n[2]);
+                          "; this rank was at operation #", n[2] + 1);
     case K::kRankExited:
-      return absl::StrCat("rank ", n[0], " (pid ", n[1], ") has left", DoingWhat(f), ", but operation #", n[2],
+      return absl::StrCat("rank ", n[0], " (pid ", n[1], ") has left", DoingWhat(f), ", but operation #", n[2] + 1,
                           " needs it");
     case K::kExecTimeout: return ExecTimeoutSentence(f);
     case K::kCommBroken: return absl::StrCat("the communicator is out of use since an earlier fault: ", t);

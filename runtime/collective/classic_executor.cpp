@@ -44,8 +44,8 @@ class Classic : public Executor {
     bool worked = false;
     while (run.phase < run.phases) {
       if (!run.arrived) {
-        const uint64_t mine = PiecesPerRank(run.shape, run.phase);
-        for (uint64_t i = 0; i < mine; i++) ExecutePiece(run, PieceAt(run.shape, run.phase, run.rank * mine + i));
+        const uint64_t mine = run.plan->PiecesPerRank(run.phase);
+        for (uint64_t i = 0; i < mine; i++) ExecutePiece(run, run.plan->At(run.phase, run.rank * mine + i));
         run.arrived = worked = true;
         uint64_t before = run.barrier->fetch_add(1, std::memory_order_seq_cst);
         if (before + 1 == (run.phase + 1) * run.shape.ranks) last_arrival(run.phase + 1 == run.phases);

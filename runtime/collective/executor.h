@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "collective/plan.h"
@@ -33,6 +34,7 @@ struct Operands {
 // phase never arrives; whoever waits must look at the abort word (the caller does).
 struct OpRun {
   OpShape shape;
+  std::optional<Plan> plan;  // of the shape
   DataType dtype = DataType::kInt8;
   ReduceOp reduce_op = ReduceOp::kSum;
   uint32_t rank = 0;
@@ -40,7 +42,7 @@ struct OpRun {
   std::atomic<uint64_t>* barrier = nullptr;
   bool streaming = false;  // non-temporal stores
 
-  uint64_t phases = 0;  // PhaseCount(shape)
+  uint64_t phases = 0;  // plan->phases()
   uint64_t phase = 0;   // next to execute
   bool arrived = false;  // at the end of `phase`
 

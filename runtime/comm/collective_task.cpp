@@ -131,7 +131,8 @@ Fault CollectiveTask::PrepareRun() {
   run_.barrier = &comm_->view().slot(descriptor_.sequence).barrier;
   run_.operands = &operands_;
   if (!ValidShape(run_.shape)) return Fault(FaultKind::kInternal, "the operation has no plan");
-  run_.phases = PhaseCount(run_.shape);
+  run_.plan.emplace(run_.shape);
+  run_.phases = run_.plan->phases();
 
   operands_.in.assign(ranks, nullptr);
   operands_.out.assign(ranks, nullptr);
@@ -213,7 +214,23 @@ void CollectiveTask::WaitForProgress(int64_t limit_ns) {
   ControlHeader* header = comm_->view().header;
   auto ready = [this, header] { return CanGoOn() || header->abort_word.load(std::memory_order_seq_cst) != 0; };
   if (WaitPolicy::OfThread().Outlast(header->oversubscribed != 0, ready)) return;
+  NoteWaiting(true);
   header->event.WaitOnce(ready, deadline_.Remaining(limit_ns));
+  NoteWaiting(false);
+}
+
+// For the launcher's verdict: whom this rank sleeps for.
+void CollectiveTask::NoteWaiting(bool begins) const {
+  RankActivity* activity = Lifeline::Activity();
+  if (!activity) return;
+  uint32_t missing = 0;
+  int32_t first = -1;
+  for (uint32_t r = 0; begins && stage_ == Stage::kMatch && r < comm_->size(); r++) {
+    if (HasPosted(comm_->view(), descriptor_.sequence, r)) continue;
+    if (missing++ == 0) first = static_cast<int32_t>(r);
+  }
+  activity->waiting_for.store(first, std::memory_order_relaxed);
+  activity->waiting.store(missing, std::memory_order_relaxed);
 }
 
 }  // namespace hcclrun

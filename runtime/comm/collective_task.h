@@ -40,6 +40,7 @@ class CollectiveTask : public Task {
   Fault PrepareRun();
   Fault Trouble();  // what makes waiting pointless, if anything
   void Finish();
+  void NoteWaiting(bool begins) const;
 
   std::shared_ptr<Communicator> comm_;
   Descriptor descriptor_;

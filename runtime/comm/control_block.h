@@ -121,9 +121,13 @@ struct ControlHeader {
   // Operations complete so far: operation k may run when completed == k. Stored by the last rank through the last
   // phase, or by the last to leave a failed operation.
   alignas(64) std::atomic<uint64_t> completed;
-  // Arrivals at window rounds so far: round k is complete at (k + 1) * ranks.
+  // Arrivals at window rounds so far: round k is complete at (k + 1) * ranks. A rank that gives up an incomplete round
+  // sets kWindowsBroken in it by compare-exchange, so that all ranks agree about every round: it was complete before,
+  // or it and all later ones fail, also for a rank that arrives then.
   alignas(64) std::atomic<uint64_t> window_arrivals;
 };
+
+inline constexpr uint64_t kWindowsBroken = uint64_t{1} << 63;
 
 enum class AbortCause : uint32_t { kNone = 0, kRankDied = 1, kRankFailed = 2, kTimeout = 3, kInternal = 4 };
 

@@ -48,7 +48,7 @@ PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer
 
 void Explain(Communicator& comm, const OpRequest& request, uint64_t sequence, const PathChoice& choice) {
   const bool window = choice.window && !choice.unsafe;
-  Tell(LogLevel::kInfo, absl::StrCat(CallName(request.call), " #", sequence, " on ", comm.name(), ": ",
+  Tell(LogLevel::kInfo, absl::StrCat(CallName(request.call), " #", sequence + 1, " on ", comm.name(), ": ",
                                      window ? "window path" : "buffered path", window ? "" : " because of ",
                                      window ? "" : choice.reason));
 }

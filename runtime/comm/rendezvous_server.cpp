@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "comm/control_block.h"
 #include "comm/rendezvous.h"
+#include "shm/lifeline.h"
 #include "shm/memory_object.h"
 #include "shm/processors.h"
 #include "shm/socket.h"
@@ -48,7 +50,12 @@ class Server {
     if (!fault) fault = AwaitReady();
     ServerPacket last = Packet(ServerPacket::kGo);
     if (fault) last = Refusal(fault);
-    for (Client& c : clients_) Reply(c, last, {});
+    // This process last: it may end as soon as it has its answer, and the others' must be on their way by then.
+    for (bool own : {false, true}) {
+      for (Client& c : clients_) {
+        if ((c.hello.pid == getpid()) == own) Reply(c, last, {});
+      }
+    }
     for (Client& c : rejected_) Reply(c, last, {});
     if (fault) RefuseLatecomers(last);
   }
@@ -89,7 +96,7 @@ class Server {
       std::vector<pollfd> polled = {{listener_.get(), POLLIN, 0}};
       for (Client& c : clients_) polled.push_back({c.socket.get(), POLLIN, 0});
       int rc = poll(polled.data(), polled.size(),
-                    deadline.never() ? -1 : static_cast<int>(deadline.Remaining(200'000'000) / 1'000'000) + 1);
+                    static_cast<int>(deadline.Remaining(200'000'000) / 1'000'000) + 1);
       if (rc < 0 && errno != EINTR) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "wait for ranks");
       for (size_t i = 1; i < polled.size(); i++) {
         if (!polled[i].revents) continue;  // a rank that waits for our answer sends nothing: its connection ended
@@ -109,16 +116,38 @@ class Server {
           }
         }
       }
+      if (Fault f = JobTrouble()) return f;
       if (deadline.passed()) return Missing(uint64_t(NowNs() - begin) / 1'000'000);
     }
     return Fault::None();
   }
 
+  // Under hcclrun: a rank of the job that has ended will not come.
+  Fault JobTrouble() const {
+    const JobPage* page = Lifeline::Page();
+    if (!page) return Fault::None();
+    if (uint32_t failed = page->aborting.load(std::memory_order_acquire)) {
+      return Fault(FaultKind::kRendezvousRefused,
+                   failed <= page->ranks ? absl::StrCat("rank ", failed - 1, " of this job has failed")
+                                         : "the job is being ended");
+    }
+    // A communicator of the whole job has the job's ranks, as a rule one in each process.
+    for (uint32_t r = 0; ranks_ == page->ranks && r < ranks_; r++) {
+      if (page->activity[r].finished.load(std::memory_order_relaxed) && !HasCome(r)) {
+        return Fault(FaultKind::kRendezvousRefused, absl::StrCat("rank ", r, " of this job has exited without joining it"));
+      }
+    }
+    return Fault::None();
+  }
+
+  bool HasCome(uint32_t rank) const {
+    return std::any_of(clients_.begin(), clients_.end(), [rank](const Client& c) { return c.hello.rank == rank; });
+  }
+
   Fault Missing(uint64_t waited_ms) const {
     std::vector<uint32_t> came, missing;
     for (uint32_t r = 0; r < ranks_; r++) {
-      bool here = std::any_of(clients_.begin(), clients_.end(), [r](const Client& c) { return c.hello.rank == r; });
-      (here ? came : missing).push_back(r);
+      (HasCome(r) ? came : missing).push_back(r);
     }
     return Fault(FaultKind::kRanksMissing, {waited_ms, came.size(), ranks_},
                  absl::StrCat("arrived: ", RankList(came), "; missing: ", RankList(missing)));

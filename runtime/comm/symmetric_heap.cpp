@@ -92,40 +92,56 @@ Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
 
 // Steps 17 and 18. Who writes what: this rank its entry of the round's bank, before its arrival (seq_cst); everybody
 // reads all entries after all arrivals. A rank that never comes is named after the connect timeout, at once if it can
-// no longer come; the heap is out of use then, because a late arrival would complete the wrong round (A.5).
+// no longer come; the heap is out of use on all ranks then, because a late arrival would complete the wrong round (A.5).
 Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes, uint64_t heap_offset) {
   const ControlView& view = comm_->view();
   const uint32_t ranks = comm_->size(), me = comm_->rank();
   const uint64_t round = rounds_++;
+  const uint64_t target = (round + 1) * ranks;
+  std::atomic<uint64_t>& arrivals = view.header->window_arrivals;
+  // Every change of `arrivals` before target is an arrival at this round, or the end of it.
+  auto complete = [&] { return (arrivals.load(std::memory_order_seq_cst) & ~kWindowsBroken) >= target; };
+  auto given_up = [&] { return (arrivals.load(std::memory_order_seq_cst) & kWindowsBroken) != 0 && !complete(); };
+  const int64_t begin = NowNs();
+  auto missing = [&](bool late) {
+    broken_ = RoundFault(FaultKind::kWindowMissingRank, round, uint64_t(NowNs() - begin) / 1'000'000);
+    broken_.n[2] = late;
+    if (round == 0) broken_.code_override = kFirstRoundMissing;
+    return broken_;
+  };
+  if (given_up()) return missing(true);
+
   WindowEntry& mine = view.window(round, me);
   mine = {round,       mapping->slot_offset, mapping->bytes, user_bytes, mapping->birth_round,
           heap_offset, comm_->config().stride_bytes, 0};
   view.ranks[me].call.store(static_cast<uint32_t>(CallId::HcclCommSymWinRegister), std::memory_order_relaxed);
   view.ranks[me].windows.store(round + 1, std::memory_order_seq_cst);
-  const uint64_t target = (round + 1) * ranks;
-  std::atomic<uint64_t>& arrivals = view.header->window_arrivals;
-  if (arrivals.fetch_add(1, std::memory_order_seq_cst) + 1 == target) view.header->event.Notify();
+  for (uint64_t now = arrivals.load(std::memory_order_seq_cst);;) {
+    if (now & kWindowsBroken) return missing(true);
+    if (!arrivals.compare_exchange_weak(now, now + 1, std::memory_order_seq_cst)) continue;
+    if (now + 1 == target) view.header->event.Notify();
+    break;
+  }
 
-  const int64_t begin = NowNs();
   const Deadline deadline = Deadline::After(comm_->config().connect_timeout_ms);
-  auto complete = [&] { return arrivals.load(std::memory_order_seq_cst) >= target; };
   while (!complete()) {
-    auto ready = [&] { return complete() || AbortOf(view).cause != AbortCause::kNone; };
+    auto ready = [&] { return complete() || given_up() || AbortOf(view).cause != AbortCause::kNone; };
     if (!WaitPolicy::OfThread().Outlast(view.header->oversubscribed != 0, ready)) {
       view.header->event.WaitOnce(ready, deadline.Remaining(EventCount::kSliceNs));
     }
     if (complete()) break;
     if (Fault f = comm_->AsyncFault()) return broken_ = f;
+    if (given_up()) return missing(false);
     bool hopeless = false;
     for (uint32_t r = 0; r < ranks; r++) {
       hopeless |= view.ranks[r].state.load(std::memory_order_seq_cst) != uint32_t(RankState::kAlive) &&
                   view.ranks[r].windows.load(std::memory_order_seq_cst) <= round;
     }
-    if ((hopeless || deadline.passed()) && !complete()) {
-      broken_ = RoundFault(FaultKind::kWindowMissingRank, round, uint64_t(NowNs() - begin) / 1'000'000);
-      if (round == 0) broken_.code_override = kFirstRoundMissing;
-      return broken_;
+    if (!hopeless && !deadline.passed()) continue;
+    uint64_t now = arrivals.load(std::memory_order_seq_cst);
+    while (now < target && !arrivals.compare_exchange_weak(now, now | kWindowsBroken, std::memory_order_seq_cst)) {
     }
+    view.header->event.Notify();
   }
   std::vector<WindowEntry> entries(&view.window(round, 0), &view.window(round, 0) + ranks);  // private copies
   if (Fault f = Compare(entries, round)) return f;

@@ -22,7 +22,7 @@ enum class MemoryKind {
   kNone,        // not device memory (host memory or nothing)
   kAllocation,  // aclrtMalloc
   kMapping,     // aclrtMapMem
-  kPeerView,    // another process' heap, seen through a communicator (symmetric peer pointers)
+  kPeerView,    // what a symmetric peer pointer names: another process' heap, or physical memory in an own heap
 };
 
 struct MemoryInfo {

@@ -35,6 +35,8 @@ Result<std::shared_ptr<PhysicalMemory>> PhysicalMemory::Allocate(
   if (!offset.ok()) return offset.fault();
   std::shared_ptr<PhysicalMemory> memory(new PhysicalMemory(device, bytes, properties));
   memory->offset_ = *offset;
+  // Symmetric peer pointers name own memory, and that of ranks in other threads, by its place in the heap.
+  AddPeerView(device->heap().base() + *offset, bytes);
   std::lock_guard<std::mutex> lock(HandleLock());
   memory->user_references_ = 1;
   memory->handle_ = Table().Add(memory);
@@ -55,6 +57,7 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::Adopt(Device* device,
 
 PhysicalMemory::~PhysicalMemory() {
   if (import_) return;
+  RemovePeerView(device_->heap().base() + offset_);
   if (export_key && !CloseExport(device_, export_key, offset_))
     return;  // imported elsewhere: freed later
   device_->heap().Free(offset_);

@@ -238,10 +238,14 @@ RANK_TEST(Register, NewMappingAtTheOffsetOfAFormerOne) {
   for (HcclCommSymWindow& window : windows) ASSERT_EQ(Register(session.comm(), first.data(), 1, &window), HCCL_SUCCESS);
   ASSERT_EQ(HcclCommSymWinDeregister(windows[0]), HCCL_SUCCESS);
   const bool twice = ranks.rank() == 1;
-  if (twice) ASSERT_EQ(HcclCommSymWinDeregister(windows[1]), HCCL_SUCCESS);
+  if (twice) {
+    ASSERT_EQ(HcclCommSymWinDeregister(windows[1]), HCCL_SUCCESS);
+  }
   EXPECT_EQ(Register(session.comm(), twice ? second.data() : first.data(), 1, &third), HCCL_E_INTERNAL);
   EXPECT_THAT(TakeMessages(), HasSubstr("round"));
-  if (!twice) EXPECT_EQ(HcclCommSymWinDeregister(windows[1]), HCCL_SUCCESS);
+  if (!twice) {
+    EXPECT_EQ(HcclCommSymWinDeregister(windows[1]), HCCL_SUCCESS);
+  }
 }
 
 // Windows of two communicators are independent views of the same bytes.
@@ -332,7 +336,9 @@ RANK_TEST(Deregister, OtherRanksKeepTheirs) {
   UploadValues(memory.data(), Pattern(ranks.rank(), 20));
   HcclCommSymWindow window = nullptr;
   ASSERT_EQ(Register(session.comm(), memory.data(), 1, &window), HCCL_SUCCESS);
-  if (ranks.rank() == 0) ASSERT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
+  if (ranks.rank() == 0) {
+    ASSERT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
+  }
   ranks.Meet();
   if (ranks.rank() != 0) {
     void* pointer = nullptr;
@@ -340,7 +346,9 @@ RANK_TEST(Deregister, OtherRanksKeepTheirs) {
     EXPECT_EQ(DownloadValues<uint32_t>(pointer, 20), Pattern(0, 20));
   }
   ranks.Meet();
-  if (ranks.rank() != 0) EXPECT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
+  if (ranks.rank() != 0) {
+    EXPECT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
+  }
 }
 
 // The window keeps its memory when the user gives it up first (A.7); what is mapped at the address next is not it.

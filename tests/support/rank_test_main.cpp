@@ -18,12 +18,15 @@ uint32_t g_threads = 0;
 
 // For ranks other than 0: failures alone.
 class FailurePrinter : public ::testing::EmptyTestEventListener {
+  void OnTestStart(const ::testing::TestInfo& test) override {
+    test_ = std::string(test.test_suite_name()) + "." + test.name();
+  }
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    std::fprintf(stderr, "%s.%s, rank %d, %s:%d: %s\n", test ? test->test_suite_name() : "?", test ? test->name() : "?",
-                 hcclrunRank(), result.file_name() ? result.file_name() : "?", result.line_number(), result.message());
+    std::fprintf(stderr, "%s, rank %d, %s:%d: %s\n", test_.c_str(), hcclrunRank(),
+                 result.file_name() ? result.file_name() : "?", result.line_number(), result.message());
   }
+  std::string test_;  // may not be asked for inside OnTestPartResult
 };
 
 // exit() rather than _Exit(): the library tells the peers that this rank has failed.
