@@ -7,7 +7,7 @@ scripts/setup.sh demo
 if [ ! -e build/build.ninja ]; then
   quietly "configuring build/" cmake --preset dev -DHCCLRUN_TESTS=OFF -DHCCLRUN_BENCH=OFF
 fi
-quietly "building" cmake --build build --target hcclrun example_symmetric_allgather example_symmetric_collectives
+quietly "building, which takes a few minutes the first time" cmake --build build --target hcclrun example_symmetric_allgather example_symmetric_collectives
 
 run() {
   echo "\$ $*"

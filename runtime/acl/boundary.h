@@ -12,6 +12,7 @@
 #include "acl/acl_base_rt.h"
 #include "base/call.h"
 #include "base/fault.h"
+#include "base/raw_value.h"
 #include "base/fork_guard.h"
 #include "check/report.h"
 #include "device/context.h"
@@ -34,16 +35,6 @@ aclError Answer(CallId id, Body&& body) noexcept {
   } catch (...) {
     return call.Acl(Fault(FaultKind::kInternal, "an exception reached the C boundary"));
   }
-}
-
-// The number in an enumeration that a C caller passed. It may be any: reading it as the enumeration
-// would be undefined behaviour of ours.
-template <class Enum>
-int32_t RawValue(const Enum& value) {
-  static_assert(sizeof(Enum) == sizeof(int32_t));
-  int32_t raw;
-  memcpy(&raw, &value, sizeof raw);
-  return raw;
 }
 
 inline Fault NullArgument(const char* parameter) {

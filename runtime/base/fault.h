@@ -62,7 +62,7 @@ enum class FaultKind : uint16_t {
   kRootUnreachable,      // n: waited milliseconds
   kRanksMissing,         // n: waited milliseconds, arrived, expected; text: lists of ranks
   kRankTaken,            // n: rank, pid that holds it, own pid
-  kSizeMismatch,         // n: own nRanks, root's nRanks
+  kSizeMismatch,         // n: nRanks of the rank that contradicted, of the first, their ranks
   kDuplicateDevice,      // n: rank a, rank b, device, device count
   kBuildMismatch,        // n: own layout version, peer's
   kRendezvousRefused,    // text: the server's reason

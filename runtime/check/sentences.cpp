@@ -110,7 +110,7 @@ std::string SentenceOf(const Fault& f) {
       return absl::StrCat("rank ", n[0], " is held by process ", n[1], " and was claimed again by process ", n[2],
                           "; each rank must be used once");
     case K::kSizeMismatch:
-      return absl::StrCat("this rank says nRanks = ", n[0], ", the first rank to come said ", n[1],
+      return absl::StrCat("rank ", n[2], " passed nRanks = ", n[0], ", but rank ", n[3], " passed ", n[1],
                           "; all ranks must pass the same number");
     case K::kDuplicateDevice:
       return absl::StrCat("ranks ", n[0], " and ", n[1], " both use device ", n[2], "; there are ", n[3],

@@ -189,7 +189,7 @@ class Server {
     if (ranks_ == 0) {
       ranks_ = h.ranks;
     } else if (h.ranks != ranks_) {
-      fault = Fault(FaultKind::kSizeMismatch, {h.ranks, ranks_});
+      fault = Fault(FaultKind::kSizeMismatch, {h.ranks, ranks_, h.rank, clients_[0].hello.rank});
     }
     for (const Client& other : clients_) {
       if (fault) break;

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "base/job.h"
+#include "base/raw_value.h"
 #include "comm/comm_table.h"
 #include "comm/hccl_env.h"
 #include "comm/root_info.h"
@@ -117,7 +117,8 @@ HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError) {
 uint32_t HcclGetCommConfigCapability(void) { return HCCL_COMM_CONFIG_RESERVED; }
 
 const char* HcclGetErrorString(HcclResult code) {
-  switch (static_cast<int>(code)) {
+  const int32_t value = RawValue(code);
+  switch (value) {
     case 0: return "no error";
     case 1: return "parameter error";
     case 2: return "empty pointer";
@@ -143,7 +144,7 @@ const char* HcclGetErrorString(HcclResult code) {
     case 22: return "error communicator suspending";
     case 23: return "retry constraint";
     case 24: return "out of memory";
-    default: return static_cast<int>(code) < 0 || code >= HCCL_E_RESERVED ? "unknown error" : "unknown err";
+    default: return value < 0 || value >= HCCL_E_RESERVED ? "unknown error" : "unknown err";
   }
 }
 

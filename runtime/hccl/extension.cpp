@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/job.h"
 #include "comm/comm_table.h"
@@ -43,8 +44,14 @@ Fault ShareRootInfo(HcclRootInfo* root_info) {
   const int64_t patience_ms = HcclEnv::Get().connect_timeout_ms;
   const Deadline deadline = Deadline::After(patience_ms);
   while (slot.ready.load(std::memory_order_acquire) == 0) {
-    if (page->aborting.load(std::memory_order_relaxed)) {
-      return Fault(FaultKind::kRendezvousRefused, "the job is ending, another rank has failed");
+    if (uint32_t failed = page->aborting.load(std::memory_order_acquire)) {
+      return Fault(FaultKind::kRendezvousRefused,
+                   failed <= page->ranks ? absl::StrCat("rank ", failed - 1, " of this job has failed")
+                                         : "the job is being ended");
+    }
+    // What rank 0 shared before it left is still there.
+    if (page->activity[0].finished.load(std::memory_order_acquire) && !slot.ready.load(std::memory_order_acquire)) {
+      return Fault(FaultKind::kRendezvousRefused, "rank 0 of this job has exited without sharing its root info");
     }
     if (deadline.passed()) return Fault(FaultKind::kRootUnreachable, {uint64_t(patience_ms)});
     FutexWait(&slot.ready, 0, deadline.Remaining(kSliceNs));

@@ -1,6 +1,7 @@
 // HCCL operations: the checks of semantics C.1 in its order, then Communicator::Submit.
 
 #include "absl/strings/str_cat.h"
+#include "base/raw_value.h"
 #include "collective/types.h"
 #include "comm/comm_table.h"
 #include "hccl/guard.h"
@@ -26,26 +27,25 @@ Fault CheckCount(uint64_t count, const char* parameter) {
   return count > kMaxCount ? Fault(FaultKind::kBadValue, {count, 0, kMaxCount}, parameter) : Fault::None();
 }
 
-Fault CheckType(HcclDataType type) {
-  const int64_t value = static_cast<int64_t>(type);
+// Enumerations come as the numbers that the caller passed.
+Fault CheckType(int32_t value) {
   if (value < 0 || value > 255 || ElementSize(static_cast<DataType>(value)) == 0) {
-    return Fault(FaultKind::kBadEnum, {uint64_t(value)}, "dataType");
+    return Fault(FaultKind::kBadEnum, {uint64_t(int64_t{value})}, "dataType");
   }
   return Fault::None();
 }
 
-Fault CheckMovement(HcclDataType type) {
+Fault CheckMovement(int32_t type) {
   if (Fault f = CheckType(type)) return f;
   const DataType t = static_cast<DataType>(type);
   if (!MovementSupported(t)) return Fault(FaultKind::kNotSupported, absl::StrCat("data type ", std::string(Name(t))));
   return Fault::None();
 }
 
-Fault CheckReduction(uint64_t count, const char* parameter, HcclDataType type, HcclReduceOp op) {
+Fault CheckReduction(uint64_t count, const char* parameter, int32_t type, int32_t op) {
   if (Fault f = CheckCount(count, parameter)) return f;
   if (Fault f = CheckType(type)) return f;
-  const int64_t value = static_cast<int64_t>(op);
-  if (value < 0 || value > 3) return Fault(FaultKind::kBadEnum, {uint64_t(value)}, "op");
+  if (op < 0 || op > 3) return Fault(FaultKind::kBadEnum, {uint64_t(int64_t{op})}, "op");
   const DataType t = static_cast<DataType>(type);
   const ReduceOp o = static_cast<ReduceOp>(op);
   if (!ReductionSupported(t, o)) {
@@ -75,7 +75,7 @@ Fault SubmitRooted(const OpRequest& request, HcclComm comm, aclrtStream stream) 
   return Submit(request, comm, stream);
 }
 
-OpRequest Request(Op op, CallId call, HcclDataType type, uint64_t count, const void* in, void* out) {
+OpRequest Request(Op op, CallId call, int32_t type, uint64_t count, const void* in, void* out) {
   OpRequest r;
   r.op = op;
   r.call = call;
@@ -98,9 +98,9 @@ HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataT
     if (!sendBuf) return Null("sendBuf");
     if (!recvBuf) return Null("recvBuf");
     if (!stream) return Null("stream");
-    if (Fault f = CheckReduction(count, "count", dataType, op)) return f;
-    OpRequest r = Request(Op::kAllReduce, CallId::HcclAllReduce, dataType, count, sendBuf, recvBuf);
-    r.reduce_op = static_cast<ReduceOp>(op);
+    if (Fault f = CheckReduction(count, "count", RawValue(dataType), RawValue(op))) return f;
+    OpRequest r = Request(Op::kAllReduce, CallId::HcclAllReduce, RawValue(dataType), count, sendBuf, recvBuf);
+    r.reduce_op = static_cast<ReduceOp>(RawValue(op));
     return Submit(r, comm, stream);
   });
 }
@@ -113,9 +113,9 @@ HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, H
     if (!comm) return Null("comm");
     if (!sendBuf) return Null("sendBuf");
     if (!recvBuf) return Null("recvBuf");
-    if (Fault f = CheckReduction(recvCount, "recvCount", dataType, op)) return f;
-    OpRequest r = Request(Op::kReduceScatter, CallId::HcclReduceScatter, dataType, recvCount, sendBuf, recvBuf);
-    r.reduce_op = static_cast<ReduceOp>(op);
+    if (Fault f = CheckReduction(recvCount, "recvCount", RawValue(dataType), RawValue(op))) return f;
+    OpRequest r = Request(Op::kReduceScatter, CallId::HcclReduceScatter, RawValue(dataType), recvCount, sendBuf, recvBuf);
+    r.reduce_op = static_cast<ReduceOp>(RawValue(op));
     return Submit(r, comm, stream);
   });
 }
@@ -129,8 +129,8 @@ HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclD
     if (!recvBuf) return Null("recvBuf");
     if (!stream) return Null("stream");
     if (Fault f = CheckCount(sendCount, "sendCount")) return f;
-    if (Fault f = CheckMovement(dataType)) return f;
-    return Submit(Request(Op::kAllGather, CallId::HcclAllGather, dataType, sendCount, sendBuf, recvBuf), comm, stream);
+    if (Fault f = CheckMovement(RawValue(dataType))) return f;
+    return Submit(Request(Op::kAllGather, CallId::HcclAllGather, RawValue(dataType), sendCount, sendBuf, recvBuf), comm, stream);
   });
 }
 
@@ -141,14 +141,14 @@ HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, HcclDataType se
     if (!sendBuf) return Null("sendBuf");
     if (!recvBuf) return Null("recvBuf");
     if (sendCount != recvCount) return Fault(FaultKind::kBadValue, {recvCount, sendCount, sendCount}, "recvCount");
-    if (sendType != recvType) {
-      return Fault(FaultKind::kBadValue, {uint64_t(recvType), uint64_t(sendType), uint64_t(sendType)}, "recvType");
+    if (RawValue(sendType) != RawValue(recvType)) {
+      return Fault(FaultKind::kBadValue, {uint64_t(int64_t{RawValue(recvType)}), uint64_t(int64_t{RawValue(sendType)}), uint64_t(int64_t{RawValue(sendType)})}, "recvType");
     }
     if (!stream) return Null("stream");
     if (!comm) return Null("comm");
     if (sendBuf == recvBuf) return Fault(FaultKind::kBadValue, {reinterpret_cast<uintptr_t>(recvBuf), 0, 0}, "recvBuf equals sendBuf and");
-    if (Fault f = CheckMovement(sendType)) return f;
-    return Submit(Request(Op::kAllToAll, CallId::HcclAlltoAll, sendType, sendCount, sendBuf, const_cast<void*>(recvBuf)),
+    if (Fault f = CheckMovement(RawValue(sendType))) return f;
+    return Submit(Request(Op::kAllToAll, CallId::HcclAlltoAll, RawValue(sendType), sendCount, sendBuf, const_cast<void*>(recvBuf)),
                   comm, stream);
   });
 }
@@ -161,8 +161,8 @@ HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint3
     if (!comm) return Null("comm");
     if (!buf) return Null("buf");
     if (Fault f = CheckCount(count, "count")) return f;
-    if (Fault f = CheckMovement(dataType)) return f;
-    OpRequest r = Request(Op::kBroadcast, CallId::HcclBroadcast, dataType, count, buf, buf);
+    if (Fault f = CheckMovement(RawValue(dataType))) return f;
+    OpRequest r = Request(Op::kBroadcast, CallId::HcclBroadcast, RawValue(dataType), count, buf, buf);
     r.root = root;
     return SubmitRooted(r, comm, stream);
   });
@@ -176,9 +176,9 @@ HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType
     if (!sendBuf) return Null("sendBuf");
     if (!recvBuf) return Null("recvBuf");
     if (!stream) return Null("stream");
-    if (Fault f = CheckReduction(count, "count", dataType, op)) return f;
-    OpRequest r = Request(Op::kReduce, CallId::HcclReduce, dataType, count, sendBuf, recvBuf);
-    r.reduce_op = static_cast<ReduceOp>(op);
+    if (Fault f = CheckReduction(count, "count", RawValue(dataType), RawValue(op))) return f;
+    OpRequest r = Request(Op::kReduce, CallId::HcclReduce, RawValue(dataType), count, sendBuf, recvBuf);
+    r.reduce_op = static_cast<ReduceOp>(RawValue(op));
     r.root = root;
     return SubmitRooted(r, comm, stream);
   });
@@ -195,8 +195,8 @@ HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDat
     if (!c.ok()) return c.fault();
     if ((*c)->rank() == root && !sendBuf) return Null("sendBuf");
     if (Fault f = CheckCount(recvCount, "recvCount")) return f;
-    if (Fault f = CheckMovement(dataType)) return f;
-    OpRequest r = Request(Op::kScatter, CallId::HcclScatter, dataType, recvCount, sendBuf, recvBuf);
+    if (Fault f = CheckMovement(RawValue(dataType))) return f;
+    OpRequest r = Request(Op::kScatter, CallId::HcclScatter, RawValue(dataType), recvCount, sendBuf, recvBuf);
     r.root = root;
     return SubmitRooted(r, comm, stream);
   });

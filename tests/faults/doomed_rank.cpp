@@ -1,0 +1,125 @@
+// A rank of a job in which one rank ends too early:
+//
+//   doomed_rank RANK HOW STEP       HOW: kill, abort, exit0, exit3; stop: it stops there until SIGCONT
+//
+// Rank RANK ends at STEP; the others go on until a call fails because of that. All print what they do, with the time
+// of the monotonic clock in nanoseconds, for death_test.cpp to read.
+
+#include <hccl/hccl.h>
+#include <hcclrun/bootstrap.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace {
+
+const char *g_how, *g_step;
+bool g_doomed;
+
+long long Now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+void End() {
+  std::printf("doomed at %lld\n", Now());
+  std::fflush(nullptr);
+  if (std::strcmp(g_how, "kill") == 0) raise(SIGKILL);
+  if (std::strcmp(g_how, "abort") == 0) std::abort();
+  if (std::strcmp(g_how, "stop") == 0) {
+    raise(SIGSTOP);
+    return;
+  }
+  std::exit(std::strcmp(g_how, "exit3") == 0 ? 3 : 0);
+}
+
+void Step(const char* step) {
+  if (g_doomed && std::strcmp(step, g_step) == 0) End();
+}
+
+void Check(int code, const char* call) {
+  if (code == 0) return;
+  const char* why = aclGetRecentErrMsg();
+  std::printf("survivor failed at %lld in %s with %d: %s\n", Now(), call, code, why ? why : "\n");
+  std::fflush(nullptr);
+  std::exit(7);
+}
+
+#define CHECK(call) Check(static_cast<int>(call), #call)
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  const auto rank = static_cast<uint32_t>(hcclrunRank()), size = static_cast<uint32_t>(hcclrunSize());
+  g_doomed = rank == static_cast<uint32_t>(std::atoi(argv[1]));
+  g_how = argv[2];
+  g_step = argv[3];
+  std::printf("pid %d\n", getpid());
+  std::fflush(nullptr);
+
+  Step("before_init");
+  CHECK(aclInit(nullptr));
+  CHECK(aclrtSetDevice(static_cast<int32_t>(rank)));
+  Step("before_root_info");
+  HcclRootInfo info;
+  if (rank == 0) CHECK(HcclGetRootInfo(&info));
+  CHECK(hcclrunShareRootInfo(&info));
+  Step("after_root_info");
+  HcclComm comm = nullptr;
+  CHECK(HcclCommInitRootInfo(size, &info, rank, &comm));
+  aclrtStream stream = nullptr;
+  CHECK(aclrtCreateStream(&stream));
+  Step("after_init");
+
+  constexpr size_t kBytes = size_t{64} << 20;
+  void* memory = nullptr;
+  CHECK(HcclMemAlloc(&memory, kBytes));
+  Step("in_register");
+  HcclCommSymWindow window = nullptr;
+  CHECK(HcclCommSymWinRegister(comm, memory, kBytes, &window, 1));
+
+  const auto all_reduce = [&](size_t bytes) {
+    return HcclAllReduce(memory, memory, bytes / 4, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comm, stream);
+  };
+  for (int i = 0; i < 3; ++i) {
+    CHECK(all_reduce(4096));
+    CHECK(aclrtSynchronizeStream(stream));
+  }
+  Step("between_operations");  // the others wait in the next one
+  CHECK(all_reduce(4096));
+  Step("after_enqueue");
+  CHECK(aclrtSynchronizeStream(stream));
+  if (std::strcmp(g_step, "in_host_function") == 0 && g_doomed) {
+    CHECK(aclrtLaunchHostFunc(stream, [](void*) { End(); }, nullptr));  // in another thread, while this one waits
+  }
+  CHECK(all_reduce(4096));
+  CHECK(aclrtSynchronizeStream(stream));
+  CHECK(HcclBarrier(comm, stream));
+  CHECK(aclrtSynchronizeStream(stream));
+  for (int i = 0; i < 4; ++i) CHECK(all_reduce(kBytes));
+  Step("in_large_operations");
+  CHECK(aclrtSynchronizeStream(stream));
+  if (std::strcmp(g_step, "after_leaving") == 0) {
+    if (g_doomed) CHECK(HcclCommDestroy(comm));
+    Step("after_leaving");
+    CHECK(all_reduce(4096));
+    CHECK(aclrtSynchronizeStream(stream));
+  }
+
+  CHECK(HcclCommSymWinDeregister(window));
+  CHECK(HcclMemFree(memory));
+  CHECK(aclrtDestroyStream(stream));
+  CHECK(HcclCommDestroy(comm));
+  Step("after_destroy");
+  CHECK(aclrtResetDevice(static_cast<int32_t>(rank)));
+  CHECK(aclFinalize());
+  Step("at_the_end");
+  std::printf("survivor finished\n");
+  return 0;
+}
