@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Builds everything and runs every test, then the tests that have something to say under sanitizers.
-#   scripts/test.sh [--no-sanitizers]
+# Builds everything and runs every test; with --sanitizers then also the builds with AddressSanitizer and
+# UndefinedBehaviorSanitizer (ranks that are processes) and with ThreadSanitizer (ranks that are threads).
+#   scripts/test.sh [--sanitizers]
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-presets=(dev asan tsan)
+presets=(dev)
 case ${1:-} in
   '') ;;
-  --no-sanitizers) presets=(dev) ;;
+  --sanitizers) presets=(dev asan tsan) ;;
   *)
-    echo "usage: scripts/test.sh [--no-sanitizers]" >&2
+    echo "usage: scripts/test.sh [--sanitizers]" >&2
     exit 2
     ;;
 esac

@@ -59,7 +59,8 @@ enum class FaultKind : uint16_t {
 
   // rendezvous
   kRootInfoInvalid,      // text: what is wrong with the blob
-  kRootUnreachable,      // n: waited milliseconds
+  kRootUnreachable,      // n: waited milliseconds, 1 if the process that made the root info lives, 2 if it has ended,
+                         // 0 unknown; text: that process
   kRanksMissing,         // n: waited milliseconds, arrived, expected; text: lists of ranks
   kRankTaken,            // n: rank, pid that holds it, own pid
   kSizeMismatch,         // n: nRanks of the rank that contradicted, of the first, their ranks

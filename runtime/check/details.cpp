@@ -172,22 +172,24 @@ std::string WindowMismatchSentence(const Fault& f) {
 std::string WindowMissingSentence(const Fault& f) {
   const WindowDetail* d = WindowOf(f);
   if (!d) return "not all ranks registered";
-  if (f.n[2]) {
-    return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", d->communicator,
-                        " comes too late: the other ranks have waited for it and given up. All ranks must register "
-                        "together; windows of this communicator are out of use now");
-  }
   Groups missing;
   std::vector<uint32_t> there;
   for (const WindowDetail::Call& c : d->calls) {
+    if (f.n[2] && c.position.rank == d->own_rank) continue;
     if (c.came) {
       there.push_back(c.position.rank);
     } else {
       missing.Add(c.position.rank, Where(c.position));
     }
   }
+  if (f.n[2] && missing.empty()) {
+    return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", d->communicator,
+                        " comes too late: the other ranks have waited for it and given up. All ranks must register "
+                        "together; windows of this communicator are out of use now");
+  }
   return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", d->communicator, " waited ", f.n[1] / 1000, ".",
-                      f.n[1] % 1000 / 100, " s; ", Ranks(there), there.size() == 1 ? " is" : " are",
+                      f.n[1] % 1000 / 100, " s; ",
+                      there.empty() ? "no rank" : Ranks(there), there.size() > 1 ? " are" : " is",
                       " there, missing: ", missing.Text(" "),
                       ". All ranks must register together; windows of this communicator are out of use now");
 }

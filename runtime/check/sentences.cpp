@@ -99,10 +99,16 @@ std::string SentenceOf(const Fault& f) {
 
     case K::kRootInfoInvalid:
       return absl::StrCat("the root info is not usable: ", t, "; every rank must get the bytes of rank 0's HcclGetRootInfo");
-    case K::kRootUnreachable:
-      return absl::StrCat("nobody serves this root info (waited ", Seconds(n[0]),
-                          "): the process that called HcclGetRootInfo has ended, or this root info has already made its "
-                          "communicator; call HcclGetRootInfo anew for each communicator");
+    case K::kRootUnreachable: {
+      std::string who = absl::StrCat("nobody serves this root info (waited ", Seconds(n[0]), "): ");
+      if (n[1] == 2) return absl::StrCat(who, t, ", which called HcclGetRootInfo, has ended");
+      if (n[1] == 1) {
+        return absl::StrCat(who, t, " called HcclGetRootInfo, and this root info has already made its communicator or "
+                            "failed to; call HcclGetRootInfo anew for each communicator");
+      }
+      return absl::StrCat(who, "rank 0 did not make it, or it has already made its communicator; call HcclGetRootInfo "
+                          "anew for each communicator");
+    }
     case K::kRanksMissing:
       return absl::StrCat("only ", n[1], " of ", n[2], " ranks came within ", Seconds(n[0]), "; ", t,
                           "; start the missing ranks or raise HCCL_CONNECT_TIMEOUT");

@@ -185,8 +185,14 @@ Fault Communicator::AsyncFault() const {
   if (abort.cause == AbortCause::kNone) return Fault::None();
   const uint64_t here = view().header->completed.load(std::memory_order_seq_cst);
   switch (abort.cause) {
-    case AbortCause::kRankDied:
     case AbortCause::kRankFailed:
+      // A rank that failed because another one had left before is not the cause.
+      if (uint32_t left = CannotPost(view(), here);
+          left != kNoRank && left != abort.rank && view().ranks[left].state.load() != uint32_t(RankState::kFailed)) {
+        return OperationFault(FaultKind::kRankExited, view(), name(), rank_, here, left);
+      }
+      [[fallthrough]];
+    case AbortCause::kRankDied:
       return OperationFault(FaultKind::kRankDied, view(), name(), rank_, here, std::min(abort.rank, size_ - 1));
     case AbortCause::kTimeout: return OperationFault(FaultKind::kExecTimeout, view(), name(), rank_, here);
     default: return Fault(FaultKind::kCommBroken, "an operation failed half-way on some rank (see its message)");

@@ -1,12 +1,16 @@
 #include "comm/rendezvous_client.h"
 
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "shm/lifeline.h"
 #include "shm/process_watch.h"
 #include "shm/socket.h"
 
@@ -32,6 +36,24 @@ void RaiseDescriptorLimit() {
   }
 }
 
+// "rank 0 (pid 12)", or "process 12" outside hcclrun.
+std::string ServerName(const RootInfo& info) {
+  const JobPage* page = Lifeline::Page();
+  for (uint32_t r = 0; page && r < page->ranks; r++) {
+    if (page->activity[r].pid.load(std::memory_order_relaxed) == info.pid) {
+      return absl::StrCat("rank ", r, " (pid ", info.pid, ")");
+    }
+  }
+  return absl::StrCat("process ", info.pid);
+}
+
+bool HasEnded(int32_t pid) {
+  UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!process.valid()) return errno == ESRCH;
+  pollfd p = {process.get(), POLLIN, 0};
+  return poll(&p, 1, 0) > 0;
+}
+
 class Client {
  public:
   Client(const RootInfo& info, const Hello& hello) : info_(info), hello_(hello) {}
@@ -44,11 +66,11 @@ class Client {
     Result<UniqueFd> socket =
         ConnectAbstract(info_.socket, info_.flags & kRootInfoShared ? Deadline::After(hello_.connect_timeout_ms)
                                                                     : Deadline::After(0));
-    if (!socket.ok()) return socket.fault();
+    if (!socket.ok()) return socket.fault().kind == FaultKind::kRootUnreachable ? Unreachable(begin) : socket.fault();
     socket_ = std::move(*socket);
     if (Fault f = SendPacket(socket_.get(), &hello_, sizeof hello_, {heap_fd}, deadline)) {
       // Refused by an unread close: the server is done with this root info.
-      return Fault(FaultKind::kRootUnreachable, {uint64_t(NowNs() - begin) / 1'000'000});
+      return Unreachable(begin);
     }
     Result<Membership> result = Receive(deadline);
     if (!result.ok() && !refused_) SendReady(result.fault());
@@ -75,12 +97,12 @@ class Client {
     Result<size_t> got = ReceivePacket(socket_.get(), p, sizeof *p, fds, deadline);
     if (!got.ok()) {
       if (got.fault().n[0] != ETIMEDOUT) return got.fault();
-      return Fault(FaultKind::kRootUnreachable, {uint64_t(hello_.connect_timeout_ms + kSlackMs)});
+      return Fault(FaultKind::kRootUnreachable, {uint64_t(hello_.connect_timeout_ms + kSlackMs), 1}, ServerName(info_));
     }
     if (*got == 0) {
       refused_ = true;
       return Fault(FaultKind::kRendezvousRefused,
-                   absl::StrCat("the process that serves the root info (pid ", info_.pid, ") ended"));
+                   absl::StrCat(ServerName(info_), ", which serves the root info, ended"));
     }
     if (*got != sizeof *p || p->magic != kRootInfoMagic) {
       return Fault(FaultKind::kInternal, "malformed rendezvous packet");
@@ -92,6 +114,12 @@ class Client {
     }
     if (p->what != what) return Fault(FaultKind::kInternal, "rendezvous packets out of order");
     return Fault::None();
+  }
+
+  Fault Unreachable(int64_t since_ns) const {
+    const uint64_t waited_ms = uint64_t(NowNs() - since_ns) / 1'000'000;
+    if (info_.flags & kRootInfoShared) return Fault(FaultKind::kRootUnreachable, {waited_ms});
+    return Fault(FaultKind::kRootUnreachable, {waited_ms, HasEnded(info_.pid) ? 2u : 1u}, ServerName(info_));
   }
 
   Result<Membership> Receive(Deadline deadline) {

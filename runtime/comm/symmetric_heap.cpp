@@ -130,12 +130,16 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes, ui
       view.header->event.WaitOnce(ready, deadline.Remaining(EventCount::kSliceNs));
     }
     if (complete()) break;
-    if (Fault f = comm_->AsyncFault()) return broken_ = f;
     if (given_up()) return missing(false);
+    // A rank that left without a failure, before what else may have happened because of that.
     bool hopeless = false;
     for (uint32_t r = 0; r < ranks; r++) {
-      hopeless |= view.ranks[r].state.load(std::memory_order_seq_cst) != uint32_t(RankState::kAlive) &&
+      const auto state = static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
+      hopeless |= (state == RankState::kDestroyed || state == RankState::kExited) &&
                   view.ranks[r].windows.load(std::memory_order_seq_cst) <= round;
+    }
+    if (!hopeless) {
+      if (Fault f = comm_->AsyncFault()) return broken_ = f;
     }
     if (!hopeless && !deadline.passed()) continue;
     uint64_t now = arrivals.load(std::memory_order_seq_cst);

@@ -8,6 +8,8 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -57,6 +59,21 @@ std::vector<int64_t> NumbersAfter(const std::string& text, const std::string& wo
   return numbers;
 }
 
+// Waits until the process has stopped; false after 20 s.
+bool WaitUntilStopped(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  for (int i = 0; i < 2000; ++i) {
+    std::ifstream file(path);
+    std::string text;
+    std::getline(file, text);
+    const size_t name_end = text.rfind(')');  // "12 (name) T ..."
+    if (name_end != text.npos && text.compare(name_end, 3, ") T") == 0) return true;
+    const timespec pause = {0, 10'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  return false;
+}
+
 class DeathTest : public ::testing::TestWithParam<Death> {};
 
 TEST_P(DeathTest, IsNamedAndEndsTheJob) {
@@ -82,7 +99,9 @@ TEST_P(DeathTest, IsNamedAndEndsTheJob) {
     for (int64_t at : failed_at) EXPECT_LT(at - death_at[0], kPatienceNs);
     std::istringstream lines(outcome.out);
     for (std::string line; std::getline(lines, line);) {
-      if (line.find("survivor failed") != line.npos) EXPECT_THAT(line, HasSubstr(doomed));
+      if (line.find("survivor failed") != line.npos) {
+        EXPECT_THAT(line, HasSubstr(doomed));
+      }
     }
   }
 
@@ -142,6 +161,7 @@ TEST(StoppedRank, IsWaitedFor) {
   ASSERT_TRUE(run.WaitForOut("doomed at"));
   const std::vector<pid_t> pids = PidsAfter(run.out(), "[1] pid ");
   ASSERT_EQ(pids.size(), 1u);
+  ASSERT_TRUE(WaitUntilStopped(pids[0]));
   kill(pids[0], SIGCONT);
   const Outcome outcome = run.Wait();
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;

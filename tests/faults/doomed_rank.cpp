@@ -2,14 +2,18 @@
 //
 //   doomed_rank RANK HOW STEP       HOW: kill, abort, exit0, exit3; stop: it stops there until SIGCONT
 //
-// Rank RANK ends at STEP; the others go on until a call fails because of that. All print what they do, with the time
-// of the monotonic clock in nanoseconds, for death_test.cpp to read.
+// Of three ranks, rank RANK ends at STEP; the two others go on until a call fails because of that. All print what they
+// do, with the time of the monotonic clock in nanoseconds, for death_test.cpp to read. A survivor ends only after the
+// other one has failed, too: what it prints must be about the rank RANK and not about the first survivor's end.
 
 #include <hccl/hccl.h>
 #include <hcclrun/bootstrap.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,11 +46,37 @@ void Step(const char* step) {
   if (g_doomed && std::strcmp(step, g_step) == 0) End();
 }
 
+int g_other_survivor = -1;
+
+// Before anything else; the lower survivor listens.
+void MeetOtherSurvivor(bool lower) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const int n = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "doomed.%s", std::getenv("HCCLRUN_JOB"));
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + n);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (lower) {
+    if (bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(fd, 1) != 0) std::exit(8);
+    g_other_survivor = accept(fd, nullptr, nullptr);
+    close(fd);
+    return;
+  }
+  const timespec pause = {0, 1'000'000};
+  while (connect(fd, reinterpret_cast<sockaddr*>(&address), length) != 0) nanosleep(&pause, nullptr);
+  g_other_survivor = fd;
+}
+
+void WaitForOtherSurvivor() {
+  char byte = 0;
+  if (send(g_other_survivor, &byte, 1, MSG_NOSIGNAL) == 1 && recv(g_other_survivor, &byte, 1, 0) < 0) std::exit(8);
+}
+
 void Check(int code, const char* call) {
   if (code == 0) return;
   const char* why = aclGetRecentErrMsg();
   std::printf("survivor failed at %lld in %s with %d: %s\n", Now(), call, code, why ? why : "\n");
   std::fflush(nullptr);
+  WaitForOtherSurvivor();
   std::exit(7);
 }
 
@@ -62,6 +92,8 @@ int main(int argc, char** argv) {
   g_step = argv[3];
   std::printf("pid %d\n", getpid());
   std::fflush(nullptr);
+  if (size != 3) return 2;
+  if (!g_doomed) MeetOtherSurvivor(rank == (std::strcmp(argv[1], "0") == 0 ? 1u : 0u));
 
   Step("before_init");
   CHECK(aclInit(nullptr));
