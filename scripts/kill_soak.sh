@@ -23,11 +23,13 @@ complain() {
 for ((run = 1; run <= runs; run++)); do
   shm_names >"$work/before"
   # -v reports "rank 2 is process 123" on standard error. The job is far longer than the wait below.
-  "$build/bin/hcclrun" -v -n "$ranks" --timeout 120 "$build/bin/hccl_bench" allreduce -b 4K -e 16M -f 4 -n 20000 \
+  "$build/bin/hcclrun" -v -n "$ranks" --timeout 30 "$build/bin/hccl_bench" allreduce -b 4K -e 16M -f 4 -n 20000 \
     >"$work/out" 2>"$work/err" &
   launcher=$!
-  until [ "$(grep -c ' is process [0-9]' "$work/err")" -ge "$ranks" ]; do
+  # Whole lines only: half a number is another process.
+  until [ "$(grep -c ' is process [0-9]' "$work/err")" -ge "$ranks" ] && [ "$(tail -c 1 "$work/err" | wc -l)" -eq 1 ]; do
     kill -0 $launcher 2>/dev/null || break
+    sleep 0.01
   done
   pids=$(sed -n 's/.*rank [0-9]* is process \([0-9]*\).*/\1/p' "$work/err")
   victim=$((RANDOM % ranks))
@@ -35,7 +37,7 @@ for ((run = 1; run <= runs; run++)); do
   # The random moment: anywhere from the first instruction of the ranks to the middle of the benchmark.
   sleep "0.$(printf %03d $((RANDOM % 1000)))"
   begin=$(now_ms)
-  kill -KILL "$pid" 2>/dev/null || complain "rank $victim had ended before it was killed"
+  kill -KILL "$pid" || complain "rank $victim ($pid) had ended before it was killed; hcclrun says: $(cat "$work/err")"
   wait $launcher
   code=$?
   took=$(($(now_ms) - begin))
