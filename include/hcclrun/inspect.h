@@ -1,4 +1,5 @@
-/* What hcclrun did, for tests and for people who learn. An extension of hcclrun; link with -lhccl. */
+/* What hcclrun did, for tests and for people who learn. An extension of hcclrun; link with -lhccl.
+ */
 #ifndef HCCLRUN_INSPECT_H_
 #define HCCLRUN_INSPECT_H_
 
@@ -14,8 +15,9 @@ typedef enum {
   HCCLRUN_PATH_BUFFERED = 1, /* through the HCCL buffers */
 } hcclrunPath;
 
-/* The path of the last operation of this communicator that this rank has finished. Synchronise the stream first.
- * Before any operation: HCCLRUN_PATH_BUFFERED. HCCL_E_PTR for null arguments, HCCL_E_PARA for an unknown handle. */
+/* The path of the last operation of this communicator that this rank has finished. Synchronise the
+ * stream first. Before any operation: HCCLRUN_PATH_BUFFERED. HCCL_E_PTR for null arguments,
+ * HCCL_E_PARA for an unknown handle. */
 ACL_FUNC_VISIBILITY HcclResult hcclrunLastPath(HcclComm comm, hcclrunPath *path);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 #pragma once
-// What went wrong, as a typed fact. Lower layers return facts; check/fault_table turns a fact into the sentence a
-// user reads and into the result codes of the C API. No sentence is written below check/.
+// What went wrong, as a typed fact. Lower layers return facts; check/fault_table turns a fact into
+// the sentence a user reads and into the result codes of the C API. No sentence is written below
+// check/.
 
 #include <array>
 #include <cstdint>
@@ -12,84 +13,89 @@
 
 namespace hcclrun {
 
-// The operands of each kind, in the order of Fault::n, stand behind it; `text` holds a name where one belongs to it.
+// The operands of each kind, in the order of Fault::n, stand behind it; `text` holds a name where
+// one belongs to it.
 enum class FaultKind : uint16_t {
   kNone = 0,
 
   // arguments and handles
-  kNullArgument,         // text: parameter
-  kBadValue,             // n: given, lowest legal, highest legal; text: parameter
-  kBadEnum,              // n: given; text: parameter
-  kNotSupported,         // text: what
-  kUnknownHandle,        // n: handle; text: what kind of handle
-  kNoContext,            // the calling thread has set no device
-  kBadDevice,            // n: given, device count
-  kNotInitialised,       // aclInit is missing
+  kNullArgument,    // text: parameter
+  kBadValue,        // n: given, lowest legal, highest legal; text: parameter
+  kBadEnum,         // n: given; text: parameter
+  kNotSupported,    // text: what
+  kUnknownHandle,   // n: handle; text: what kind of handle
+  kNoContext,       // the calling thread has set no device
+  kBadDevice,       // n: given, device count
+  kNotInitialised,  // aclInit is missing
   kRepeatedInit,
   kRepeatedFinalize,
-  kEnvironment,          // text: "NAME=value; legal: ..."
+  kEnvironment,  // text: "NAME=value; legal: ..."
 
   // system
-  kSystem,               // n: errno; text: what was attempted
-  kMemoryExhausted,      // n: requested, free in budget, largest block, peak, budget; text: setting to raise
-  kAddressSpace,         // n: requested bytes, errno
-  kHostMemory,           // n: requested
+  kSystem,           // n: errno; text: what was attempted
+  kMemoryExhausted,  // n: requested, free in budget, largest block, peak, budget; text: setting to
+                     // raise
+  kAddressSpace,     // n: requested bytes, errno
+  kHostMemory,       // n: requested
 
   // device memory
-  kNotDeviceMemory,      // n: address; text: parameter
-  kOutsideAllocation,    // n: address, bytes wanted, allocation base, allocation bytes; text: parameter
-  kOtherDevice,          // n: address, its device, expected device; text: parameter
-  kUnaligned,            // n: value, alignment; text: parameter
-  kRangeMapped,          // n: address, bytes (already mapped)
-  kNotMapped,            // n: address
-  kNotReserved,          // n: address, bytes (outside every reservation)
-  kReservationBusy,      // n: address, mappings still inside
-  kForeignHandle,        // text: why a shareable handle cannot be imported
-  kCopyTooLong,          // n: count, destination maximum
-  kCopyKind,             // n: kind, source, destination; text: which side is of the other kind
+  kNotDeviceMemory,    // n: address; text: parameter
+  kOutsideAllocation,  // n: address, bytes wanted, allocation base, allocation bytes; text:
+                       // parameter
+  kOtherDevice,        // n: address, its device, expected device; text: parameter
+  kUnaligned,          // n: value, alignment; text: parameter
+  kRangeMapped,        // n: address, bytes (already mapped)
+  kNotMapped,          // n: address
+  kNotReserved,        // n: address, bytes (outside every reservation)
+  kReservationBusy,    // n: address, mappings still inside
+  kForeignHandle,      // text: why a shareable handle cannot be imported
+  kCopyTooLong,        // n: count, destination maximum
+  kCopyKind,           // n: kind, source, destination; text: which side is of the other kind
 
   // streams and events
-  kStreamTimeout,        // n: waited milliseconds, tasks left
-  kEventTimeout,         // n: waited milliseconds
-  kEventNotRecorded,     // n: event
-  kEventNotFinished,     // n: event
-  kEventNoTimeline,      // n: event
-  kStreamOfOtherContext, // n: stream
-  kStreamAborted,        // n: stream
+  kStreamTimeout,         // n: waited milliseconds, tasks left
+  kEventTimeout,          // n: waited milliseconds
+  kEventNotRecorded,      // n: event
+  kEventNotFinished,      // n: event
+  kEventNoTimeline,       // n: event
+  kStreamOfOtherContext,  // n: stream
+  kStreamAborted,         // n: stream
 
   // rendezvous
-  kRootInfoInvalid,      // text: what is wrong with the blob
-  kRootUnreachable,      // n: waited milliseconds, 1 if the process that made the root info lives, 2 if it has ended,
-                         // 0 unknown; text: that process
-  kRanksMissing,         // n: waited milliseconds, arrived, expected; text: lists of ranks
-  kRankTaken,            // n: rank, pid that holds it, own pid
-  kSizeMismatch,         // n: nRanks of the rank that contradicted, of the first, their ranks
-  kDuplicateDevice,      // n: rank a, rank b, device, device count
-  kBuildMismatch,        // n: own layout version, peer's
-  kRendezvousRefused,    // text: the server's reason
-  kNameTaken,            // text: communicator name
-  kConfigInvalid,        // n: given; text: field
+  kRootInfoInvalid,  // text: what is wrong with the blob
+  kRootUnreachable,  // n: waited milliseconds, 1 if the process that made the root info lives, 2 if
+                     // it has ended, 0 unknown; text: that process
+  kRanksMissing,       // n: waited milliseconds, arrived, expected; text: lists of ranks
+  kRankTaken,          // n: rank, pid that holds it, own pid
+  kSizeMismatch,       // n: nRanks of the rank that contradicted, of the first, their ranks
+  kDuplicateDevice,    // n: rank a, rank b, device, device count
+  kBuildMismatch,      // n: own layout version, peer's
+  kRendezvousRefused,  // text: the server's reason
+  kNameTaken,          // text: communicator name
+  kConfigInvalid,      // n: given; text: field
 
   // collectives
-  kMismatch,             // n: op number; detail: OpDetail
-  kRankDied,             // n: rank, pid, op number the survivor was in, exit status or 0; detail: OpDetail of that rank
-  kRankExited,           // n: rank, pid, op number; detail: OpDetail of that rank
-  kExecTimeout,          // n: op number, waited milliseconds; detail: OpDetail of all ranks
-  kCommBroken,           // text: first fault of the communicator
-  kBusy,                 // an operation is in progress
+  kMismatch,  // n: op number; detail: OpDetail
+  kRankDied,  // n: rank, pid, op number the survivor was in, exit status or 0; detail: OpDetail of
+              // that rank
+  kRankExited,   // n: rank, pid, op number; detail: OpDetail of that rank
+  kExecTimeout,  // n: op number, waited milliseconds; detail: OpDetail of all ranks
+  kCommBroken,   // text: first fault of the communicator
+  kBusy,         // an operation is in progress
 
   // symmetric windows
-  kWindowSlotsFull,      // n: mapped size, largest free range, stride
-  kWindowMismatch,       // n: round; detail: WindowDetail
-  kWindowMissingRank,    // n: round, waited milliseconds, 1 if this rank is the late one; detail: WindowDetail
-  kWindowNotVmm,         // n: address
-  kWindowNotFound,       // n: address, bytes
-  kStrideInvalid,        // n: stride bytes, HBM bytes
-  kZeroCopy,             // n: address; text: what is wrong with it
-  kWindowOffsets,        // n: op number; detail: OpDetail
+  kWindowSlotsFull,    // n: mapped size, largest free range, stride
+  kWindowMismatch,     // n: round; detail: WindowDetail
+  kWindowMissingRank,  // n: round, waited milliseconds, 1 if this rank is the late one; detail:
+                       // WindowDetail
+  kWindowNotVmm,       // n: address
+  kWindowNotFound,     // n: address, bytes
+  kStrideInvalid,      // n: stride bytes, HBM bytes
+  kZeroCopy,           // n: address; text: what is wrong with it
+  kWindowOffsets,      // n: op number; detail: OpDetail
 
-  kRuntimeCall,          // n: its result; text: the acl call that failed underneath
-  kInternal,             // text: what invariant failed
+  kRuntimeCall,  // n: its result; text: the acl call that failed underneath
+  kInternal,     // text: what invariant failed
 };
 
 // Operands that do not fit into numbers; a layer derives its own, check/ knows them all.
@@ -102,8 +108,8 @@ struct Fault {
   std::array<uint64_t, 6> n{};
   std::string text;
   std::shared_ptr<const FaultDetail> detail;
-  // A code that the specification fixes for this very occasion and that differs from the kind's usual one
-  // (check/fault_table); 0 = the usual code.
+  // A code that the specification fixes for this very occasion and that differs from the kind's
+  // usual one (check/fault_table); 0 = the usual code.
   int32_t code_override = 0;
 
   Fault() = default;
@@ -126,7 +132,8 @@ struct Fault {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: conversion is the point
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: conversion is the point
   Result(Fault fault) : state_(std::in_place_index<1>, std::move(fault)) {}  // NOLINT
   bool ok() const { return state_.index() == 0; }
   T& value() { return std::get<0>(state_); }

@@ -11,8 +11,9 @@
 namespace hcclrun {
 namespace {
 
-// One bit per tracked descriptor. Relaxed is enough: the child handler runs in the thread that forked, and a
-// descriptor opened by another thread at that very moment is closed by exec or by the child's end.
+// One bit per tracked descriptor. Relaxed is enough: the child handler runs in the thread that
+// forked, and a descriptor opened by another thread at that very moment is closed by exec or by the
+// child's end.
 constexpr int kMaxFd = 1 << 16;
 std::array<std::atomic<uint64_t>, kMaxFd / 64> g_tracked;
 std::atomic<bool> g_in_child{false};

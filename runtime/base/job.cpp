@@ -20,7 +20,8 @@ Job::Job()
 }
 
 const Job& Job::Get() {
-  static const Job* job = new Job();  // never destroyed: used by threads that outlive static destruction
+  static const Job* job =
+      new Job();  // never destroyed: used by threads that outlive static destruction
   return *job;
 }
 

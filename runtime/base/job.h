@@ -1,6 +1,7 @@
 #pragma once
-// Who this process is: what hcclrun told it. hcclrun gives a rank its job id, a secret and a lifeline (the abstract
-// socket of the launcher), nothing else; without hcclrun all three are absent and rank() is -1.
+// Who this process is: what hcclrun told it. hcclrun gives a rank its job id, a secret and a
+// lifeline (the abstract socket of the launcher), nothing else; without hcclrun all three are
+// absent and rank() is -1.
 
 #include <cstdint>
 #include <string>
@@ -13,11 +14,13 @@ class Job {
   static const Job& Get();
 
   bool launched() const { return !id_.empty(); }
-  int rank() const { return rank_; }    // of the job, -1 without hcclrun
-  int size() const { return size_; }    // ranks of the job, 0 without hcclrun
+  int rank() const { return rank_; }  // of the job, -1 without hcclrun
+  int size() const { return size_; }  // ranks of the job, 0 without hcclrun
   const std::string& id() const { return id_; }
-  const std::string& secret() const { return secret_; }      // hex
-  const std::string& lifeline() const { return lifeline_; }  // abstract socket name without the leading NUL
+  const std::string& secret() const { return secret_; }  // hex
+  const std::string& lifeline() const {
+    return lifeline_;
+  }  // abstract socket name without the leading NUL
   bool shared_root_info() const { return shared_root_info_; }  // --shared-root-info
 
  private:

@@ -40,7 +40,8 @@ Levels ReadLevels() {
   levels.of.fill(levels.global);
   if (const char* modules = getenv("ASCEND_MODULE_LOG_LEVEL")) {
     for (absl::string_view item : absl::StrSplit(modules, ':')) {
-      std::pair<absl::string_view, absl::string_view> kv = absl::StrSplit(item, absl::MaxSplits('=', 1));
+      std::pair<absl::string_view, absl::string_view> kv =
+          absl::StrSplit(item, absl::MaxSplits('=', 1));
       for (size_t m = 0; m < kModuleNames.size(); m++) {
         if (kv.first == kModuleNames[m]) levels.of[m] = ParseLevel(kv.second, levels.of[m]);
       }
@@ -77,17 +78,18 @@ void Log(LogModule module, LogLevel level, absl::string_view text) {
   clock_gettime(CLOCK_REALTIME, &now);
   tm local;
   localtime_r(&now.tv_sec, &local);
-  WriteLine(absl::StrFormat("[%s] %s(%d,%s):%04d-%02d-%02d-%02d:%02d:%02d.%03d.%03d %s\n",
-                            kLevelNames[static_cast<size_t>(level)], kModuleNames[static_cast<size_t>(module)],
-                            getpid(), ProgramName(), local.tm_year + 1900, local.tm_mon + 1, local.tm_mday,
-                            local.tm_hour, local.tm_min, local.tm_sec, now.tv_nsec / 1'000'000,
-                            now.tv_nsec / 1'000 % 1'000, text));
+  WriteLine(absl::StrFormat(
+      "[%s] %s(%d,%s):%04d-%02d-%02d-%02d:%02d:%02d.%03d.%03d %s\n",
+      kLevelNames[static_cast<size_t>(level)], kModuleNames[static_cast<size_t>(module)], getpid(),
+      ProgramName(), local.tm_year + 1900, local.tm_mon + 1, local.tm_mday, local.tm_hour,
+      local.tm_min, local.tm_sec, now.tv_nsec / 1'000'000, now.tv_nsec / 1'000 % 1'000, text));
 }
 
 void Tell(LogLevel level, absl::string_view sentence) {
   if (GetLevels().global == LogLevel::kNone) return;
   const Job& job = Job::Get();
-  std::string who = job.rank() >= 0 ? absl::StrCat("hcclrun: rank ", job.rank(), ": ") : "hcclrun: ";
+  std::string who =
+      job.rank() >= 0 ? absl::StrCat("hcclrun: rank ", job.rank(), ": ") : "hcclrun: ";
   if (level == LogLevel::kWarning) who += "warning: ";
   WriteLine(absl::StrCat(who, sentence, "\n"));
 }

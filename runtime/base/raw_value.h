@@ -4,8 +4,8 @@
 
 namespace hcclrun {
 
-// The number in an enumeration that a C caller passed. It may be any: reading it as the enumeration would be undefined
-// behaviour of ours.
+// The number in an enumeration that a C caller passed. It may be any: reading it as the enumeration
+// would be undefined behaviour of ours.
 template <class Enum>
 int32_t RawValue(const Enum& value) {
   static_assert(sizeof(Enum) == sizeof(int32_t));

@@ -17,11 +17,24 @@ bool ParseBytes(const char* text, uint64_t* bytes) {
   double unit = 1;
   if (*end) {
     switch (*end++) {
-      case 'k': case 'K': unit = 1024.0; break;
-      case 'm': case 'M': unit = 1024.0 * 1024; break;
-      case 'g': case 'G': unit = 1024.0 * 1024 * 1024; break;
-      case 't': case 'T': unit = 1024.0 * 1024 * 1024 * 1024; break;
-      default: return false;
+      case 'k':
+      case 'K':
+        unit = 1024.0;
+        break;
+      case 'm':
+      case 'M':
+        unit = 1024.0 * 1024;
+        break;
+      case 'g':
+      case 'G':
+        unit = 1024.0 * 1024 * 1024;
+        break;
+      case 't':
+      case 'T':
+        unit = 1024.0 * 1024 * 1024 * 1024;
+        break;
+      default:
+        return false;
     }
     if (*end == 'i') end++;
     if (*end == 'B' || *end == 'b') end++;
@@ -51,7 +64,8 @@ int64_t MillisecondsVariable(const char* name) {
   const char* text = getenv(name);
   double seconds;
   if (!text) return -1;
-  if (absl::SimpleAtod(text, &seconds) && seconds > 0 && seconds < 1e9) return static_cast<int64_t>(seconds * 1000 + 0.5);
+  if (absl::SimpleAtod(text, &seconds) && seconds > 0 && seconds < 1e9)
+    return static_cast<int64_t>(seconds * 1000 + 0.5);
   Ignored(name, text, "a number of seconds above 0, decimals allowed");
   return -1;
 }

@@ -14,7 +14,9 @@ namespace hcclrun {
 namespace {
 
 const OpDetail* OpOf(const Fault& f) { return dynamic_cast<const OpDetail*>(f.detail.get()); }
-const WindowDetail* WindowOf(const Fault& f) { return dynamic_cast<const WindowDetail*>(f.detail.get()); }
+const WindowDetail* WindowOf(const Fault& f) {
+  return dynamic_cast<const WindowDetail*>(f.detail.get());
+}
 
 template <class T>
 std::string NameOf(T value) {
@@ -31,7 +33,8 @@ std::string CallOf(const Descriptor& d) {
   std::string s = absl::StrCat(CallName(static_cast<CallId>(d.call)), "(count ", d.count, ", ",
                                NameOf(static_cast<DataType>(d.dtype)));
   if (IsReduction(op)) absl::StrAppend(&s, ", ", NameOf(static_cast<ReduceOp>(d.reduce_op)));
-  if (op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter) absl::StrAppend(&s, ", root ", d.root);
+  if (op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter)
+    absl::StrAppend(&s, ", root ", d.root);
   return absl::StrCat(s, ")");
 }
 
@@ -44,13 +47,18 @@ std::string Where(const RankPosition& p) {
     what = absl::StrCat("last call HcclCommSymWinRegister #", p.windows);
   } else {
     what = absl::StrCat("last call ", CallName(static_cast<CallId>(p.call)), " #", p.issued);
-    if (p.posted < p.issued) absl::StrAppend(&what, ", stream at ", p.posted, " of ", p.issued, " operations");
+    if (p.posted < p.issued)
+      absl::StrAppend(&what, ", stream at ", p.posted, " of ", p.issued, " operations");
   }
   switch (p.state) {
-    case RankState::kAlive: return absl::StrCat("(", what, ")");
-    case RankState::kDestroyed: return absl::StrCat("(has destroyed the communicator, ", what, ")");
-    case RankState::kExited: return absl::StrCat("(has exited, ", what, ")");
-    case RankState::kFailed: return absl::StrCat("(has exited with an error, ", what, ")");
+    case RankState::kAlive:
+      return absl::StrCat("(", what, ")");
+    case RankState::kDestroyed:
+      return absl::StrCat("(has destroyed the communicator, ", what, ")");
+    case RankState::kExited:
+      return absl::StrCat("(has exited, ", what, ")");
+    case RankState::kFailed:
+      return absl::StrCat("(has exited with an error, ", what, ")");
   }
   return what;
 }
@@ -91,7 +99,8 @@ std::string DoingWhat(const Fault& f) {
   if (!d || d->calls.empty()) return "";
   const RankPosition& p = d->calls[0].position;
   if (p.call == 0) return " before its first call on this communicator";
-  if (p.call == uint32_t(CallId::HcclCommSymWinRegister)) return absl::StrCat(" after HcclCommSymWinRegister #", p.windows);
+  if (p.call == uint32_t(CallId::HcclCommSymWinRegister))
+    return absl::StrCat(" after HcclCommSymWinRegister #", p.windows);
   return absl::StrCat(" after its call of ", CallName(static_cast<CallId>(p.call)), " #", p.issued);
 }
 
@@ -112,9 +121,11 @@ std::string MismatchSentence(const Fault& f) {
     if (!first) first = &c.descriptor;
     if (difference.empty()) difference = FirstDifference(*first, c.descriptor);
   }
-  return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator, " differs between ranks in ",
-                      difference.empty() ? "its arguments" : difference, ": ", groups.Text(" called "),
-                      "; the operation failed on all of them and moved no data, make all ranks call the same");
+  return absl::StrCat(
+      "operation #", d->sequence + 1, " of communicator ", d->communicator,
+      " differs between ranks in ", difference.empty() ? "its arguments" : difference, ": ",
+      groups.Text(" called "),
+      "; the operation failed on all of them and moved no data, make all ranks call the same");
 }
 
 std::string WindowOffsetsSentence(const Fault& f) {
@@ -123,13 +134,14 @@ std::string WindowOffsetsSentence(const Fault& f) {
   Groups groups;
   for (const OpDetail::Call& c : d->calls) {
     if (!c.posted) continue;
-    groups.Add(c.position.rank, absl::StrCat("input at ", Place(c.descriptor.in_window), ", output at ",
-                                             Place(c.descriptor.out_window)));
+    groups.Add(c.position.rank, absl::StrCat("input at ", Place(c.descriptor.in_window),
+                                             ", output at ", Place(c.descriptor.out_window)));
   }
-  return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
-                      " has its buffers at different offsets of the symmetric windows (", groups.Text(": "),
-                      "); hardware computes its peers' addresses from its own offsets and would corrupt memory "
-                      "silently. Use the same window and the same offset on every rank");
+  return absl::StrCat(
+      "operation #", d->sequence + 1, " of communicator ", d->communicator,
+      " has its buffers at different offsets of the symmetric windows (", groups.Text(": "),
+      "); hardware computes its peers' addresses from its own offsets and would corrupt memory "
+      "silently. Use the same window and the same offset on every rank");
 }
 
 std::string ExecTimeoutSentence(const Fault& f) {
@@ -144,14 +156,18 @@ std::string ExecTimeoutSentence(const Fault& f) {
       missing.Add(c.position.rank, Where(c.position));
     }
   }
-  std::string waited = f.n[1] ? absl::StrCat(" waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s") : " timed out";
+  std::string waited = f.n[1]
+                           ? absl::StrCat(" waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s")
+                           : " timed out";
   if (missing.empty()) {
-    return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator, waited,
+    return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
+                        waited,
                         " although all ranks have called it: some rank is stopped or very slow");
   }
-  return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator, waited, "; ",
-                      there.empty() ? "no rank" : Ranks(there), there.size() == 1 ? " is" : " are",
-                      " there, missing: ", missing.Text(" "), ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");
+  return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator, waited,
+                      "; ", there.empty() ? "no rank" : Ranks(there),
+                      there.size() == 1 ? " is" : " are", " there, missing: ", missing.Text(" "),
+                      ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");
 }
 
 std::string WindowMismatchSentence(const Fault& f) {
@@ -159,14 +175,18 @@ std::string WindowMismatchSentence(const Fault& f) {
   if (!d) return "the ranks' registrations do not match";
   Groups groups;
   for (const WindowDetail::Call& c : d->calls) {
-    groups.Add(c.position.rank,
-               absl::StrCat("mapped size ", c.entry.mapped_bytes, " at slot offset ", c.entry.slot_offset, ", size ",
-                            c.entry.user_bytes, c.entry.birth_round != f.n[0]
-                                ? absl::StrCat(", registered first in round ", c.entry.birth_round + 1) : ""));
+    groups.Add(
+        c.position.rank,
+        absl::StrCat("mapped size ", c.entry.mapped_bytes, " at slot offset ", c.entry.slot_offset,
+                     ", size ", c.entry.user_bytes,
+                     c.entry.birth_round != f.n[0]
+                         ? absl::StrCat(", registered first in round ", c.entry.birth_round + 1)
+                         : ""));
   }
-  return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", d->communicator, " differs between ranks: ",
-                      groups.Text(" has "),
-                      "; every rank must register and deregister mappings of equal size in the same order");
+  return absl::StrCat(
+      "registration #", f.n[0] + 1, " of communicator ", d->communicator,
+      " differs between ranks: ", groups.Text(" has "),
+      "; every rank must register and deregister mappings of equal size in the same order");
 }
 
 std::string WindowMissingSentence(const Fault& f) {
@@ -183,15 +203,16 @@ std::string WindowMissingSentence(const Fault& f) {
     }
   }
   if (f.n[2] && missing.empty()) {
-    return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", d->communicator,
-                        " comes too late: the other ranks have waited for it and given up. All ranks must register "
-                        "together; windows of this communicator are out of use now");
+    return absl::StrCat(
+        "registration #", f.n[0] + 1, " of communicator ", d->communicator,
+        " comes too late: the other ranks have waited for it and given up. All ranks must register "
+        "together; windows of this communicator are out of use now");
   }
-  return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", d->communicator, " waited ", f.n[1] / 1000, ".",
-                      f.n[1] % 1000 / 100, " s; ",
-                      there.empty() ? "no rank" : Ranks(there), there.size() > 1 ? " are" : " is",
-                      " there, missing: ", missing.Text(" "),
-                      ". All ranks must register together; windows of this communicator are out of use now");
+  return absl::StrCat(
+      "registration #", f.n[0] + 1, " of communicator ", d->communicator, " waited ", f.n[1] / 1000,
+      ".", f.n[1] % 1000 / 100, " s; ", there.empty() ? "no rank" : Ranks(there),
+      there.size() > 1 ? " are" : " is", " there, missing: ", missing.Text(" "),
+      ". All ranks must register together; windows of this communicator are out of use now");
 }
 
 }  // namespace hcclrun

@@ -7,8 +7,9 @@ namespace {
 
 using K = FaultKind;
 
-// Codes: semantics B.1, C.1, D.2-D.6, F.1, G.1-G.4. Codes for conditions that hardware does not diagnose (mismatch on
-// every call, dead ranks, window offsets) are ours; docs/behaviour.md lists them.
+// Codes: semantics B.1, C.1, D.2-D.6, F.1, G.1-G.4. Codes for conditions that hardware does not
+// diagnose (mismatch on every call, dead ranks, window offsets) are ours; docs/behaviour.md lists
+// them.
 constexpr FaultRow kRows[] = {
     {K::kNone, 0, 0, nullptr, false},
     {K::kNullArgument, 100000, 2, "EI0003", true},

@@ -30,8 +30,10 @@ bool BlamesAnotherRank(FaultKind kind) {
     case FaultKind::kRankExited:
     case FaultKind::kExecTimeout:
     case FaultKind::kCommBroken:
-    case FaultKind::kWindowMissingRank: return true;
-    default: return false;
+    case FaultKind::kWindowMissingRank:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -42,8 +44,12 @@ ThreadMessages& Messages() {
 
 }  // namespace
 
-int32_t AclCodeOf(const Fault& fault) { return fault.code_override ? fault.code_override : RowOf(fault.kind).acl; }
-int32_t HcclCodeOf(const Fault& fault) { return fault.code_override ? fault.code_override : RowOf(fault.kind).hccl; }
+int32_t AclCodeOf(const Fault& fault) {
+  return fault.code_override ? fault.code_override : RowOf(fault.kind).acl;
+}
+int32_t HcclCodeOf(const Fault& fault) {
+  return fault.code_override ? fault.code_override : RowOf(fault.kind).hccl;
+}
 
 ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
   if (!noted_) return;
@@ -56,7 +62,8 @@ ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
 
 ApiCall::~ApiCall() {
   if (!noted_) return;
-  if (RankActivity* activity = Lifeline::Activity()) activity->inside.store(0, std::memory_order_relaxed);
+  if (RankActivity* activity = Lifeline::Activity())
+    activity->inside.store(0, std::memory_order_relaxed);
 }
 
 int32_t ApiCall::Acl(const Fault& fault) {
@@ -76,10 +83,12 @@ int32_t ApiCall::Hccl(const Fault& fault) {
 void ApiCall::Tell(const Fault& fault, int32_t code, const char* ei_code) {
   if (InForkedChild()) return;
   if (BlamesAnotherRank(fault.kind)) {
-    if (RankActivity* activity = Lifeline::Activity()) activity->blames.store(1, std::memory_order_relaxed);
+    if (RankActivity* activity = Lifeline::Activity())
+      activity->blames.store(1, std::memory_order_relaxed);
   }
-  std::string sentence = absl::StrCat(CallName(call_), ": ", SentenceOf(fault), " (", ei_code ? ei_code : "",
-                                      ei_code ? ", " : "", "result ", code, ")");
+  std::string sentence =
+      absl::StrCat(CallName(call_), ": ", SentenceOf(fault), " (", ei_code ? ei_code : "",
+                   ei_code ? ", " : "", "result ", code, ")");
   ThreadMessages& messages = Messages();
   bool told = RowOf(fault.kind).told;
   if (told && sentence != messages.last_told) {

@@ -10,16 +10,19 @@
 
 namespace hcclrun {
 
-// Result codes (0 for no fault) as the table in check/fault_table.cpp says; Fault::code_override wins.
+// Result codes (0 for no fault) as the table in check/fault_table.cpp says; Fault::code_override
+// wins.
 int32_t AclCodeOf(const Fault& fault);
 int32_t HcclCodeOf(const Fault& fault);
 
-// The sentence: what was given, what was expected, what to do. Without the call's name, which the report adds.
+// The sentence: what was given, what was expected, what to do. Without the call's name, which the
+// report adds.
 std::string SentenceOf(const Fault& fault);
 
-// One public call, as a local of the function that implements it. Notes the call in the job page while it runs;
-// turns a fault into the code to return, telling the user once. Cheap when nothing goes wrong: a few relaxed stores.
-// `noted` false leaves the page alone (queries that a program may call millions of times).
+// One public call, as a local of the function that implements it. Notes the call in the job page
+// while it runs; turns a fault into the code to return, telling the user once. Cheap when nothing
+// goes wrong: a few relaxed stores. `noted` false leaves the page alone (queries that a program may
+// call millions of times).
 class ApiCall {
  public:
   explicit ApiCall(CallId call, bool noted = true);
@@ -36,7 +39,8 @@ class ApiCall {
   bool noted_;
 };
 
-// aclGetRecentErrMsg: newest first, cleared by the call, nullptr when empty; valid until the thread's next call.
+// aclGetRecentErrMsg: newest first, cleared by the call, nullptr when empty; valid until the
+// thread's next call.
 const char* TakeRecentErrorMessage();
 
 }  // namespace hcclrun

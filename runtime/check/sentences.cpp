@@ -1,5 +1,5 @@
-// The sentences of all faults. Each says what was given, what was expected and what to do; tests pin them. Operations
-// and rounds are counted from 0 in the code and from 1 in sentences.
+// The sentences of all faults. Each says what was given, what was expected and what to do; tests
+// pin them. Operations and rounds are counted from 0 in the code and from 1 in sentences.
 
 #include <cstring>
 
@@ -14,7 +14,8 @@ namespace {
 using K = FaultKind;
 
 std::string Bytes(uint64_t n) {
-  if (n >= (uint64_t{1} << 30) && n % (uint64_t{1} << 20) == 0) return absl::StrFormat("%.4g GiB", n / 1073741824.0);
+  if (n >= (uint64_t{1} << 30) && n % (uint64_t{1} << 20) == 0)
+    return absl::StrFormat("%.4g GiB", n / 1073741824.0);
   if (n >= (uint64_t{1} << 20)) return absl::StrFormat("%.4g MiB", n / 1048576.0);
   if (n >= 1024 * 10) return absl::StrFormat("%.4g KiB", n / 1024.0);
   return absl::StrCat(n, " bytes");
@@ -32,133 +33,187 @@ std::string SentenceOf(const Fault& f) {
   const auto& n = f.n;
   const std::string& t = f.text;
   switch (f.kind) {
-    case K::kNone: return "no fault";
-    case K::kNullArgument: return absl::StrCat(t, " is null; pass a valid pointer or handle");
+    case K::kNone:
+      return "no fault";
+    case K::kNullArgument:
+      return absl::StrCat(t, " is null; pass a valid pointer or handle");
     case K::kBadValue:
-      if (n[1] > n[2] || (n[1] == 0 && n[2] == 0)) return absl::StrCat(t, " is ", n[0], ", which is not allowed here");
+      if (n[1] > n[2] || (n[1] == 0 && n[2] == 0))
+        return absl::StrCat(t, " is ", n[0], ", which is not allowed here");
       if (n[2] == UINT64_MAX) return absl::StrCat(t, " is ", n[0], "; it must be at least ", n[1]);
       return absl::StrCat(t, " is ", n[0], "; it must lie between ", n[1], " and ", n[2]);
-    case K::kBadEnum: return absl::StrCat(t, " has the unknown value ", n[0]);
-    case K::kNotSupported: return absl::StrCat(t, " is not supported on this device");
+    case K::kBadEnum:
+      return absl::StrCat(t, " has the unknown value ", n[0]);
+    case K::kNotSupported:
+      return absl::StrCat(t, " is not supported on this device");
     case K::kUnknownHandle:
       return absl::StrCat("the ", t, " handle ", Address(n[0]),
                           " is not known: it was never created here, or it has been destroyed");
-    case K::kNoContext: return "this thread has no current device; call aclrtSetDevice in it first";
+    case K::kNoContext:
+      return "this thread has no current device; call aclrtSetDevice in it first";
     case K::kBadDevice:
-      return absl::StrCat("device ", static_cast<int64_t>(n[0]), " does not exist; there are ", n[1],
-                          " devices (0 to ", n[1] - 1, "), HCCLRUN_DEVICE_COUNT sets their number");
-    case K::kNotInitialised: return "aclInit has not been called";
-    case K::kRepeatedInit: return "aclInit has been called before; the repetition has no effect";
-    case K::kRepeatedFinalize: return "aclFinalize has been called before; the repetition has no effect";
-    case K::kEnvironment: return absl::StrCat("the environment variable ", t);
+      return absl::StrCat("device ", static_cast<int64_t>(n[0]), " does not exist; there are ",
+                          n[1], " devices (0 to ", n[1] - 1,
+                          "), HCCLRUN_DEVICE_COUNT sets their number");
+    case K::kNotInitialised:
+      return "aclInit has not been called";
+    case K::kRepeatedInit:
+      return "aclInit has been called before; the repetition has no effect";
+    case K::kRepeatedFinalize:
+      return "aclFinalize has been called before; the repetition has no effect";
+    case K::kEnvironment:
+      return absl::StrCat("the environment variable ", t);
 
-    case K::kSystem: return absl::StrCat("could not ", t, ": ", System(n[0]));
+    case K::kSystem:
+      return absl::StrCat("could not ", t, ": ", System(n[0]));
     case K::kMemoryExhausted: {
       std::string s = absl::StrCat("no memory for ", Bytes(n[0]), ": ", Bytes(n[1]), " are free");
       if (n[2]) absl::StrAppend(&s, ", the largest free block is ", Bytes(n[2]));
-      absl::StrAppend(&s, ", ", Bytes(n[3]), " of ", Bytes(n[4]), " are in use; free device memory or raise ", t);
+      absl::StrAppend(&s, ", ", Bytes(n[3]), " of ", Bytes(n[4]),
+                      " are in use; free device memory or raise ", t);
       return s;
     }
     case K::kAddressSpace:
       return absl::StrCat("no address space for ", Bytes(n[0]), " (", System(n[1]),
                           "); raise the address-space limit (ulimit -v) or lower HCCLRUN_HBM_SIZE");
-    case K::kHostMemory: return absl::StrCat("the host has no memory for ", Bytes(n[0]));
+    case K::kHostMemory:
+      return absl::StrCat("the host has no memory for ", Bytes(n[0]));
 
     case K::kNotDeviceMemory:
-      return absl::StrCat(t, " (", Address(n[0]),
-                          ") is not device memory; allocate it with aclrtMalloc or map it with aclrtMapMem");
+      return absl::StrCat(
+          t, " (", Address(n[0]),
+          ") is not device memory; allocate it with aclrtMalloc or map it with aclrtMapMem");
     case K::kOutsideAllocation:
-      return absl::StrCat(t, " (", Address(n[0]), ", ", n[1], " bytes) reaches beyond its allocation, which is ", n[3],
-                          " bytes at ", Address(n[2]));
+      return absl::StrCat(t, " (", Address(n[0]), ", ", n[1],
+                          " bytes) reaches beyond its allocation, which is ", n[3], " bytes at ",
+                          Address(n[2]));
     case K::kOtherDevice:
-      return absl::StrCat(t, " (", Address(n[0]), ") is memory of device ", n[1], ", but the communicator's device is ", n[2]);
-    case K::kUnaligned: return absl::StrCat(t, " is ", n[0], "; it must be a multiple of ", n[1]);
+      return absl::StrCat(t, " (", Address(n[0]), ") is memory of device ", n[1],
+                          ", but the communicator's device is ", n[2]);
+    case K::kUnaligned:
+      return absl::StrCat(t, " is ", n[0], "; it must be a multiple of ", n[1]);
     case K::kRangeMapped:
-      return absl::StrCat("the range of ", Bytes(n[1]), " at ", Address(n[0]), " already holds a mapping; unmap it first");
-    case K::kNotMapped: return absl::StrCat("nothing is mapped at ", Address(n[0]));
+      return absl::StrCat("the range of ", Bytes(n[1]), " at ", Address(n[0]),
+                          " already holds a mapping; unmap it first");
+    case K::kNotMapped:
+      return absl::StrCat("nothing is mapped at ", Address(n[0]));
     case K::kNotReserved:
       return absl::StrCat("the range of ", Bytes(n[1]), " at ", Address(n[0]),
                           " does not lie in one reservation of aclrtReserveMemAddress");
     case K::kReservationBusy:
       return absl::StrCat("the reservation at ", Address(n[0]), " still holds ", n[1],
                           " mappings; call aclrtUnmapMem on each first");
-    case K::kForeignHandle: return absl::StrCat("the shareable handle cannot be used: ", t);
+    case K::kForeignHandle:
+      return absl::StrCat("the shareable handle cannot be used: ", t);
     case K::kCopyTooLong:
-      return absl::StrCat("count is ", n[0], " bytes, but the destination takes at most ", n[1], " (destMax)");
+      return absl::StrCat("count is ", n[0], " bytes, but the destination takes at most ", n[1],
+                          " (destMax)");
     case K::kCopyKind:
       return absl::StrCat("the copy kind ", n[0], " does not fit the addresses: ", t);
 
     case K::kStreamTimeout:
-      return absl::StrCat("the stream was not done after ", Seconds(n[0]), "; ", n[1], " tasks are left and go on");
-    case K::kEventTimeout: return absl::StrCat("the event had not happened after ", Seconds(n[0]));
-    case K::kEventNotRecorded: return "the event has never been recorded; call aclrtRecordEvent first";
-    case K::kEventNotFinished: return "the event has not happened yet; synchronise with it first";
-    case K::kEventNoTimeline: return "the event was created without ACL_EVENT_TIME_LINE and has no time";
-    case K::kStreamOfOtherContext: return "the stream belongs to another device or context";
-    case K::kStreamAborted: return "the stream was aborted";
+      return absl::StrCat("the stream was not done after ", Seconds(n[0]), "; ", n[1],
+                          " tasks are left and go on");
+    case K::kEventTimeout:
+      return absl::StrCat("the event had not happened after ", Seconds(n[0]));
+    case K::kEventNotRecorded:
+      return "the event has never been recorded; call aclrtRecordEvent first";
+    case K::kEventNotFinished:
+      return "the event has not happened yet; synchronise with it first";
+    case K::kEventNoTimeline:
+      return "the event was created without ACL_EVENT_TIME_LINE and has no time";
+    case K::kStreamOfOtherContext:
+      return "the stream belongs to another device or context";
+    case K::kStreamAborted:
+      return "the stream was aborted";
 
     case K::kRootInfoInvalid:
-      return absl::StrCat("the root info is not usable: ", t, "; every rank must get the bytes of rank 0's HcclGetRootInfo");
+      return absl::StrCat("the root info is not usable: ", t,
+                          "; every rank must get the bytes of rank 0's HcclGetRootInfo");
     case K::kRootUnreachable: {
       std::string who = absl::StrCat("nobody serves this root info (waited ", Seconds(n[0]), "): ");
       if (n[1] == 2) return absl::StrCat(who, t, ", which called HcclGetRootInfo, has ended");
       if (n[1] == 1) {
-        return absl::StrCat(who, t, " called HcclGetRootInfo, and this root info has already made its communicator or "
-                            "failed to; call HcclGetRootInfo anew for each communicator");
+        return absl::StrCat(
+            who, t,
+            " called HcclGetRootInfo, and this root info has already made its communicator or "
+            "failed to; call HcclGetRootInfo anew for each communicator");
       }
-      return absl::StrCat(who, "rank 0 did not make it, or it has already made its communicator; call HcclGetRootInfo "
-                          "anew for each communicator");
+      return absl::StrCat(
+          who,
+          "rank 0 did not make it, or it has already made its communicator; call HcclGetRootInfo "
+          "anew for each communicator");
     }
     case K::kRanksMissing:
-      return absl::StrCat("only ", n[1], " of ", n[2], " ranks came within ", Seconds(n[0]), "; ", t,
-                          "; start the missing ranks or raise HCCL_CONNECT_TIMEOUT");
+      return absl::StrCat("only ", n[1], " of ", n[2], " ranks came within ", Seconds(n[0]), "; ",
+                          t, "; start the missing ranks or raise HCCL_CONNECT_TIMEOUT");
     case K::kRankTaken:
-      return absl::StrCat("rank ", n[0], " is held by process ", n[1], " and was claimed again by process ", n[2],
+      return absl::StrCat("rank ", n[0], " is held by process ", n[1],
+                          " and was claimed again by process ", n[2],
                           "; each rank must be used once");
     case K::kSizeMismatch:
-      return absl::StrCat("rank ", n[2], " passed nRanks = ", n[0], ", but rank ", n[3], " passed ", n[1],
-                          "; all ranks must pass the same number");
+      return absl::StrCat("rank ", n[2], " passed nRanks = ", n[0], ", but rank ", n[3], " passed ",
+                          n[1], "; all ranks must pass the same number");
     case K::kDuplicateDevice:
-      return absl::StrCat("ranks ", n[0], " and ", n[1], " both use device ", n[2], "; there are ", n[3],
-                          " devices, give each rank one of its own (HCCLRUN_DEVICE_COUNT sets their number)");
+      return absl::StrCat(
+          "ranks ", n[0], " and ", n[1], " both use device ", n[2], "; there are ", n[3],
+          " devices, give each rank one of its own (HCCLRUN_DEVICE_COUNT sets their number)");
     case K::kBuildMismatch:
       return absl::StrCat("this process has layout version ", n[0], " of hcclrun, its peer ", n[1],
                           "; all ranks must load the same installation");
-    case K::kRendezvousRefused: return absl::StrCat("the communicator was not made: ", t);
+    case K::kRendezvousRefused:
+      return absl::StrCat("the communicator was not made: ", t);
     case K::kNameTaken:
-      return absl::StrCat("a communicator named \"", t, "\" exists on this device; choose another name or destroy that one");
-    case K::kConfigInvalid: return absl::StrCat("the communicator configuration has ", t, " = ", n[0], ", which is not allowed");
+      return absl::StrCat("a communicator named \"", t,
+                          "\" exists on this device; choose another name or destroy that one");
+    case K::kConfigInvalid:
+      return absl::StrCat("the communicator configuration has ", t, " = ", n[0],
+                          ", which is not allowed");
 
-    case K::kMismatch: return MismatchSentence(f);
+    case K::kMismatch:
+      return MismatchSentence(f);
     case K::kRankDied:
       return absl::StrCat("rank ", n[0], " (pid ", n[1], ") ",
                           n[3] ? absl::StrCat("exited with code ", n[3]) : "died", DoingWhat(f),
                           "; this rank was at operation #", n[2] + 1);
     case K::kRankExited:
-      return absl::StrCat("rank ", n[0], " (pid ", n[1], ") has left", DoingWhat(f), ", but operation #", n[2] + 1,
-                          " needs it");
-    case K::kExecTimeout: return ExecTimeoutSentence(f);
-    case K::kCommBroken: return absl::StrCat("the communicator is out of use since an earlier fault: ", t);
-    case K::kBusy: return absl::StrCat("another call on this ", t, " is in progress; try again");
+      return absl::StrCat("rank ", n[0], " (pid ", n[1], ") has left", DoingWhat(f),
+                          ", but operation #", n[2] + 1, " needs it");
+    case K::kExecTimeout:
+      return ExecTimeoutSentence(f);
+    case K::kCommBroken:
+      return absl::StrCat("the communicator is out of use since an earlier fault: ", t);
+    case K::kBusy:
+      return absl::StrCat("another call on this ", t, " is in progress; try again");
 
     case K::kWindowSlotsFull:
-      return absl::StrCat("no room for a mapping of ", Bytes(n[0]), " in the symmetric heap: its largest free range is ",
-                          Bytes(n[1]), " of ", Bytes(n[2]), "; raise hcclSymWinMaxMemSizePerRank or deregister windows");
-    case K::kWindowMismatch: return WindowMismatchSentence(f);
-    case K::kWindowMissingRank: return WindowMissingSentence(f);
+      return absl::StrCat("no room for a mapping of ", Bytes(n[0]),
+                          " in the symmetric heap: its largest free range is ", Bytes(n[1]), " of ",
+                          Bytes(n[2]), "; raise hcclSymWinMaxMemSizePerRank or deregister windows");
+    case K::kWindowMismatch:
+      return WindowMismatchSentence(f);
+    case K::kWindowMissingRank:
+      return WindowMissingSentence(f);
     case K::kWindowNotVmm:
-      return absl::StrCat("the address ", Address(n[0]),
-                          " does not belong to memory of this device made by aclrtMallocPhysical and aclrtMapMem, "
-                          "which a symmetric window needs (aclrtMalloc memory cannot be registered)");
+      return absl::StrCat(
+          "the address ", Address(n[0]),
+          " does not belong to memory of this device made by aclrtMallocPhysical and aclrtMapMem, "
+          "which a symmetric window needs (aclrtMalloc memory cannot be registered)");
     case K::kWindowNotFound:
-      return absl::StrCat("no window of this communicator holds the ", n[1], " bytes at ", Address(n[0]));
+      return absl::StrCat("no window of this communicator holds the ", n[1], " bytes at ",
+                          Address(n[0]));
     case K::kStrideInvalid:
-      return absl::StrCat("hcclSymWinMaxMemSizePerRank is ", Bytes(n[0]), "; it must be at least 1 GiB and at most the ",
-                          Bytes(n[1]), " of a device (HCCLRUN_HBM_SIZE)");
-    case K::kZeroCopy: return absl::StrCat("the address ", Address(n[0]), " ", t);
-    case K::kWindowOffsets: return WindowOffsetsSentence(f);
-    case K::kRuntimeCall: return absl::StrCat(t, " failed with ", n[0]);
-    case K::kInternal: return absl::StrCat("internal: ", t);
+      return absl::StrCat("hcclSymWinMaxMemSizePerRank is ", Bytes(n[0]),
+                          "; it must be at least 1 GiB and at most the ", Bytes(n[1]),
+                          " of a device (HCCLRUN_HBM_SIZE)");
+    case K::kZeroCopy:
+      return absl::StrCat("the address ", Address(n[0]), " ", t);
+    case K::kWindowOffsets:
+      return WindowOffsetsSentence(f);
+    case K::kRuntimeCall:
+      return absl::StrCat(t, " failed with ", n[0]);
+    case K::kInternal:
+      return absl::StrCat("internal: ", t);
   }
   return "unknown fault";
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Executes the plan of one operation on behalf of one rank. An executor sees base pointers and a counter in shared
-// memory; it knows neither devices nor communicators.
+// Executes the plan of one operation on behalf of one rank. An executor sees base pointers and a
+// counter in shared memory; it knows neither devices nor communicators.
 
 #include <atomic>
 #include <cstdint>
@@ -12,26 +12,31 @@
 
 namespace hcclrun {
 
-// Where the places of a plan are, by rank. Entries that no piece of this rank touches may be null (private buffers of
-// other ranks on the buffered path).
+// Where the places of a plan are, by rank. Entries that no piece of this rank touches may be null
+// (private buffers of other ranks on the buffered path).
 struct Operands {
   std::vector<char*> in, out, stage_a, stage_b;
   char* At(Space space, uint32_t rank) const {
     switch (space) {
-      case Space::kIn: return in[rank];
-      case Space::kOut: return out[rank];
-      case Space::kStageA: return stage_a[rank];
-      case Space::kStageB: return stage_b[rank];
+      case Space::kIn:
+        return in[rank];
+      case Space::kOut:
+        return out[rank];
+      case Space::kStageA:
+        return stage_a[rank];
+      case Space::kStageB:
+        return stage_b[rank];
     }
     return nullptr;
   }
 };
 
-// One operation in the hands of one rank's driver. `barrier` lies in shared memory and starts at 0: it counts the
-// arrivals of ranks at the ends of phases, so phase p is over at (p + 1) * ranks. An arrival is a seq_cst
-// read-modify-write after the phase's stores (the kernels fence their non-temporal ones), a look is a seq_cst load
-// before the next phase's loads: what was written in a phase is visible to everybody after it. A rank that dies in a
-// phase never arrives; whoever waits must look at the abort word (the caller does).
+// One operation in the hands of one rank's driver. `barrier` lies in shared memory and starts at 0:
+// it counts the arrivals of ranks at the ends of phases, so phase p is over at (p + 1) * ranks. An
+// arrival is a seq_cst read-modify-write after the phase's stores (the kernels fence their
+// non-temporal ones), a look is a seq_cst load before the next phase's loads: what was written in a
+// phase is visible to everybody after it. A rank that dies in a phase never arrives; whoever waits
+// must look at the abort word (the caller does).
 struct OpRun {
   OpShape shape;
   std::optional<Plan> plan;  // of the shape
@@ -42,19 +47,22 @@ struct OpRun {
   std::atomic<uint64_t>* barrier = nullptr;
   bool streaming = false;  // non-temporal stores
 
-  uint64_t phases = 0;  // plan->phases()
-  uint64_t phase = 0;   // next to execute
+  uint64_t phases = 0;   // plan->phases()
+  uint64_t phase = 0;    // next to execute
   bool arrived = false;  // at the end of `phase`
 
-  bool PhaseOver() const { return barrier->load(std::memory_order_seq_cst) >= (phase + 1) * shape.ranks; }
+  bool PhaseOver() const {
+    return barrier->load(std::memory_order_seq_cst) >= (phase + 1) * shape.ranks;
+  }
 };
 
 class Executor {
  public:
   enum class State { kWorked, kMustWait, kFinished };
   virtual ~Executor() = default;
-  // Goes on as far as possible without waiting for another rank. `last_arrival` runs when this rank is the one that
-  // completes a phase: it must wake the others; its argument tells whether that was the last phase.
+  // Goes on as far as possible without waiting for another rank. `last_arrival` runs when this rank
+  // is the one that completes a phase: it must wake the others; its argument tells whether that was
+  // the last phase.
   virtual State Advance(OpRun& run, const std::function<void(bool)>& last_arrival) const = 0;
   // True when Advance() would get further now.
   virtual bool CanAdvance(const OpRun& run) const = 0;

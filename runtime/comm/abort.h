@@ -1,6 +1,7 @@
 #pragma once
-// The communicator's abort word: set once, by whoever notices first that the communicator cannot go on; looked at by
-// every wait. Afterwards the ring is not repaired: every operation of the communicator fails with the first cause.
+// The communicator's abort word: set once, by whoever notices first that the communicator cannot go
+// on; looked at by every wait. Afterwards the ring is not repaired: every operation of the
+// communicator fails with the first cause.
 
 #include <cstdint>
 

@@ -12,17 +12,18 @@
 namespace hcclrun {
 namespace {
 
-// Bytes moved from which stores bypass the caches. A reader right behind the operation loses by it below about this
-// size and wins above; benchmarks without a reader would like it lower.
+// Bytes moved from which stores bypass the caches. A reader right behind the operation loses by it
+// below about this size and wins above; benchmarks without a reader would like it lower.
 constexpr uint64_t kStreamingBytes = uint64_t{32} << 20;
 
-// Bytes of a rank's buffers up to which an operation may run inside the call that enqueues it: microseconds.
+// Bytes of a rank's buffers up to which an operation may run inside the call that enqueues it:
+// microseconds.
 constexpr uint64_t kInlineBytes = 16 << 10;
 
 }  // namespace
 
-CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor, const Buffer& in,
-                               const Buffer& out)
+CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor,
+                               const Buffer& in, const Buffer& out)
     : comm_(std::move(comm)), descriptor_(descriptor), in_(in), out_(out) {}
 
 bool CollectiveTask::TryPostNow() {
@@ -37,11 +38,16 @@ bool CollectiveTask::CanGoOn() const {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
   switch (stage_) {
-    case Stage::kPost: return view.slot(k).epoch.load(std::memory_order_seq_cst) == k;
-    case Stage::kMatch: return AllArrived(view, k) || FailureOf(view, k) != SlotFailure::kNone;
-    case Stage::kTurn: return view.header->completed.load(std::memory_order_seq_cst) == k;
-    case Stage::kRun: return ClassicExecutor().CanAdvance(run_);
-    case Stage::kDone: return true;
+    case Stage::kPost:
+      return view.slot(k).epoch.load(std::memory_order_seq_cst) == k;
+    case Stage::kMatch:
+      return AllArrived(view, k) || FailureOf(view, k) != SlotFailure::kNone;
+    case Stage::kTurn:
+      return view.header->completed.load(std::memory_order_seq_cst) == k;
+    case Stage::kRun:
+      return ClassicExecutor().CanAdvance(run_);
+    case Stage::kDone:
+      return true;
   }
   return true;
 }
@@ -50,7 +56,8 @@ bool CollectiveTask::Step(Fault* fault) {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
   switch (stage_) {
-    case Stage::kPost: return TryPostNow();
+    case Stage::kPost:
+      return TryPostNow();
     case Stage::kMatch:
       if (!CanGoOn()) return false;
       stage_ = Stage::kTurn;
@@ -59,15 +66,16 @@ bool CollectiveTask::Step(Fault* fault) {
       if (!CanGoOn()) return false;
       if (SlotFailure failure = FailureOf(view, k); failure != SlotFailure::kNone) {
         *fault = OperationFault(
-            failure == SlotFailure::kMismatch ? FaultKind::kMismatch : FaultKind::kWindowOffsets, view, comm_->name(),
-            comm_->rank(), k);
+            failure == SlotFailure::kMismatch ? FaultKind::kMismatch : FaultKind::kWindowOffsets,
+            view, comm_->name(), comm_->rank(), k);
         Leave(view, k);
         stage_ = Stage::kDone;
         return true;
       }
       *fault = PrepareRun();
       if (*fault) {
-        // The others are about to wait for this rank's share: nothing but the abort word can tell them.
+        // The others are about to wait for this rank's share: nothing but the abort word can tell
+        // them.
         SetAbort(view, AbortCause::kInternal, comm_->rank());
         stage_ = Stage::kDone;
         return true;
@@ -78,7 +86,8 @@ bool CollectiveTask::Step(Fault* fault) {
     case Stage::kRun: {
       Executor::State state = ClassicExecutor().Advance(run_, [&view, k](bool last) {
         if (last) {
-          view.slot(k).completed_ns.store(NowNs(), std::memory_order_relaxed);  // published by `completed`
+          view.slot(k).completed_ns.store(NowNs(),
+                                          std::memory_order_relaxed);  // published by `completed`
           view.header->completed.store(k + 1, std::memory_order_seq_cst);
         }
         view.header->event.Notify();
@@ -86,7 +95,8 @@ bool CollectiveTask::Step(Fault* fault) {
       if (state == Executor::State::kFinished) Finish();
       return state != Executor::State::kMustWait;
     }
-    case Stage::kDone: return true;
+    case Stage::kDone:
+      return true;
   }
   return true;
 }
@@ -101,7 +111,8 @@ void CollectiveTask::Finish() {
     }
     completed_ns_ = NowNs();
   } else {
-    // The phase barrier can be over an instant before the last rank stored the time: then now is right.
+    // The phase barrier can be over an instant before the last rank stored the time: then now is
+    // right.
     int64_t at = view.slot(k).completed_ns.load(std::memory_order_relaxed);
     completed_ns_ = view.header->completed.load(std::memory_order_seq_cst) > k && at ? at : NowNs();
   }
@@ -110,8 +121,8 @@ void CollectiveTask::Finish() {
   stage_ = Stage::kDone;
 }
 
-// Reads all descriptors once, privately, and makes addresses of them. Nothing read from shared memory is used as an
-// address without the check of Inside().
+// Reads all descriptors once, privately, and makes addresses of them. Nothing read from shared
+// memory is used as an address without the check of Inside().
 Fault CollectiveTask::PrepareRun() {
   const std::vector<Descriptor> all = Snapshot(comm_->view(), descriptor_.sequence);
   const uint32_t ranks = comm_->size(), me = comm_->rank();
@@ -142,7 +153,8 @@ Fault CollectiveTask::PrepareRun() {
   operands_.out[me] = out_.address;
   uint64_t moved = 0;
   for (uint32_t r = 0; r < ranks; r++) {
-    const ExtentBytes extents = Extents(run_.shape.op, run_.shape.count, run_.shape.elem, ranks, r, run_.shape.root);
+    const ExtentBytes extents =
+        Extents(run_.shape.op, run_.shape.count, run_.shape.elem, ranks, r, run_.shape.root);
     moved += extents.in_bytes + extents.out_bytes;
     if (run_.shape.path == Path::kBuffered) {
       operands_.stage_a[r] = comm_->stage_a(r);
@@ -150,8 +162,11 @@ Fault CollectiveTask::PrepareRun() {
       continue;
     }
     const uint64_t heap = comm_->heap_bytes(r);
-    auto inside = [heap](uint64_t offset, uint64_t bytes) { return bytes <= heap && offset <= heap - bytes; };
-    if (!inside(all[r].in_offset, extents.in_bytes) || !inside(all[r].out_offset, extents.out_bytes)) {
+    auto inside = [heap](uint64_t offset, uint64_t bytes) {
+      return bytes <= heap && offset <= heap - bytes;
+    };
+    if (!inside(all[r].in_offset, extents.in_bytes) ||
+        !inside(all[r].out_offset, extents.out_bytes)) {
       return Fault(FaultKind::kInternal, "a peer posted a buffer outside its heap");
     }
     if (extents.in_bytes) operands_.in[r] = comm_->heap_base(r) + all[r].in_offset;
@@ -169,7 +184,8 @@ Fault CollectiveTask::Trouble() {
     f.n[f.kind == FaultKind::kExecTimeout ? 0 : 2] = k;
     return f;
   }
-  // Until all have posted, a rank that left may have posted before; afterwards it still owes its share.
+  // Until all have posted, a rank that left may have posted before; afterwards it still owes its
+  // share.
   const bool matched = stage_ == Stage::kTurn || stage_ == Stage::kRun;
   uint32_t gone = matched ? FirstGone(view) : CannotPost(view, k);
   if (gone != kNoRank && !CanGoOn()) {
@@ -212,7 +228,9 @@ Task::Progress CollectiveTask::Advance(Fault* fault) {
 
 void CollectiveTask::WaitForProgress(int64_t limit_ns) {
   ControlHeader* header = comm_->view().header;
-  auto ready = [this, header] { return CanGoOn() || header->abort_word.load(std::memory_order_seq_cst) != 0; };
+  auto ready = [this, header] {
+    return CanGoOn() || header->abort_word.load(std::memory_order_seq_cst) != 0;
+  };
   if (WaitPolicy::OfThread().Outlast(header->oversubscribed != 0, ready)) return;
   NoteWaiting(true);
   header->event.WaitOnce(ready, deadline_.Remaining(limit_ns));

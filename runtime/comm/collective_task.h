@@ -11,11 +11,13 @@
 
 namespace hcclrun {
 
-// Goes through the stages below; every stage but the last may have to wait for other ranks. A fault ends the task: a
-// mismatch concerns this operation alone, a dead rank or a time-out the communicator.
+// Goes through the stages below; every stage but the last may have to wait for other ranks. A fault
+// ends the task: a mismatch concerns this operation alone, a dead rank or a time-out the
+// communicator.
 class CollectiveTask : public Task {
  public:
-  CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor, const Buffer& in, const Buffer& out);
+  CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor, const Buffer& in,
+                 const Buffer& out);
 
   Progress Advance(Fault* fault) override;
   void WaitForProgress(int64_t limit_ns) override;

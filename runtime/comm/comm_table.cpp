@@ -15,10 +15,10 @@ constexpr uintptr_t kStep = 16;
 
 struct Table {
   std::mutex mutex;
-  absl::flat_hash_map<void*, std::shared_ptr<Communicator>> comms;  // guarded by mutex
+  absl::flat_hash_map<void*, std::shared_ptr<Communicator>> comms;            // guarded by mutex
   std::map<void*, std::pair<std::weak_ptr<Communicator>, uint64_t>> windows;  // guarded by mutex
-  uintptr_t next_comm = kFirstComm;  // guarded by mutex
-  uintptr_t next_window = kFirstWindow;  // guarded by mutex
+  uintptr_t next_comm = kFirstComm;                                           // guarded by mutex
+  uintptr_t next_window = kFirstWindow;                                       // guarded by mutex
 };
 
 Table& GetTable() {
@@ -32,7 +32,8 @@ Fault CheckNameFree(const std::string& name, int32_t device) {
   Table& t = GetTable();
   std::lock_guard<std::mutex> lock(t.mutex);
   for (const auto& [handle, comm] : t.comms) {
-    if (comm->name() == name && comm->device()->id() == device) return Fault(FaultKind::kNameTaken, name);
+    if (comm->name() == name && comm->device()->id() == device)
+      return Fault(FaultKind::kNameTaken, name);
   }
   return Fault::None();
 }
@@ -63,7 +64,8 @@ Fault RemoveCommunicator(void* handle) {
     std::lock_guard<std::mutex> lock(t.mutex);
     auto it = t.comms.find(handle);
     if (it == t.comms.end()) {
-      return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "communicator");
+      return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)},
+                   "communicator");
     }
     comm = std::move(it->second);
     t.comms.erase(it);

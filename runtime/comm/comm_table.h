@@ -1,6 +1,6 @@
 #pragma once
-// The handles of communicators and windows: numbers that are never used twice, looked up before every use, so that a
-// stale or invented handle is an error and never a crash. Any thread.
+// The handles of communicators and windows: numbers that are never used twice, looked up before
+// every use, so that a stale or invented handle is an error and never a crash. Any thread.
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace hcclrun {
 
-// Takes the communicator in. kNameTaken when its name is in use on this process' device (semantics D.2).
+// Takes the communicator in. kNameTaken when its name is in use on this process' device (semantics
+// D.2).
 Fault CheckNameFree(const std::string& name, int32_t device);
 void* AddCommunicator(std::shared_ptr<Communicator> comm);
 Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle);

@@ -19,8 +19,8 @@
 namespace hcclrun {
 namespace {
 
-// The part of an HCCL buffer that the buffered path cycles through: small enough that what one rank stages is still in
-// a cache when its peers fetch it.
+// The part of an HCCL buffer that the buffered path cycles through: small enough that what one rank
+// stages is still in a cache when its peers fetch it.
 constexpr uint64_t kChunkBytes = uint64_t{4} << 20;
 
 }  // namespace
@@ -37,7 +37,8 @@ Communicator::~Communicator() {
   }
 }
 
-Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info, uint32_t ranks, uint32_t rank,
+Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info, uint32_t ranks,
+                                                           uint32_t rank,
                                                            const CommConfig& config) {
   Result<Device*> device = Device::Current();
   if (!device.ok()) return device.fault();
@@ -46,9 +47,11 @@ Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info,
   Heap& heap = (*device)->heap();
   PeerHeaps::RegisterOwn(heap.uid(), heap.base(), heap.size());
 
-  // Address space only; pages come with the first buffered operation. A quarter of the heap bounds it, so that tiny
-  // heaps still work.
-  comm->stage_bytes_ = std::max(MinChunkBytes(ranks), std::min(config.buffer_bytes, heap.size() / 4)) & ~uint64_t{4095};
+  // Address space only; pages come with the first buffered operation. A quarter of the heap bounds
+  // it, so that tiny heaps still work.
+  comm->stage_bytes_ =
+      std::max(MinChunkBytes(ranks), std::min(config.buffer_bytes, heap.size() / 4)) &
+      ~uint64_t{4095};
   Result<uint64_t> a = heap.AllocateUncommitted(comm->stage_bytes_, kGranule);
   if (!a.ok()) return a.fault();
   comm->stage_a_ = *a;
@@ -87,7 +90,8 @@ Fault Communicator::CheckPeers() {
   uint64_t smallest = UINT64_MAX;
   for (uint32_t r = 0; r < size_; r++) {
     const RankRecord& record = view().ranks[r];
-    const uint64_t a = record.stage_a, b = record.stage_b, bytes = record.stage_bytes, heap = heap_bytes(r);
+    const uint64_t a = record.stage_a, b = record.stage_b, bytes = record.stage_bytes,
+                   heap = heap_bytes(r);
     if (bytes > heap || a > heap - bytes || b > heap - bytes) {
       return Fault(FaultKind::kInternal, "a peer announced HCCL buffers outside its heap");
     }
@@ -117,7 +121,8 @@ Result<Buffer> Communicator::Locate(const void* address, uint64_t bytes, const c
   if (memory.kind == MemoryKind::kPeerView || memory.imported) {
     if (bytes > memory.size - uint64_t(buffer.address - memory.base)) {
       return Fault(FaultKind::kOutsideAllocation,
-                   {reinterpret_cast<uintptr_t>(address), bytes, reinterpret_cast<uintptr_t>(memory.base), memory.size},
+                   {reinterpret_cast<uintptr_t>(address), bytes,
+                    reinterpret_cast<uintptr_t>(memory.base), memory.size},
                    parameter);
     }
     buffer.is_private = true;
@@ -128,7 +133,9 @@ Result<Buffer> Communicator::Locate(const void* address, uint64_t bytes, const c
   if (!range.ok()) return range.fault();
   if (range->device != device_) {
     return Fault(FaultKind::kOtherDevice,
-                 {reinterpret_cast<uintptr_t>(address), uint64_t(range->device->id()), uint64_t(device_->id())}, parameter);
+                 {reinterpret_cast<uintptr_t>(address), uint64_t(range->device->id()),
+                  uint64_t(device_->id())},
+                 parameter);
   }
   buffer.is_private = scattered;
   buffer.heap_offset = range->offset;
@@ -141,9 +148,11 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   if (Fault f = AsyncFault()) return f;
   const uint32_t elem = ElementSize(request.dtype);
   const ExtentBytes extents = Extents(request.op, request.count, elem, size_, rank_, request.root);
-  Result<Buffer> in = Locate(request.in, extents.in_bytes, request.op == Op::kBroadcast ? "buf" : "sendBuf");
+  Result<Buffer> in =
+      Locate(request.in, extents.in_bytes, request.op == Op::kBroadcast ? "buf" : "sendBuf");
   if (!in.ok()) return in.fault();
-  Result<Buffer> out = Locate(request.out, extents.out_bytes, request.op == Op::kBroadcast ? "buf" : "recvBuf");
+  Result<Buffer> out =
+      Locate(request.out, extents.out_bytes, request.op == Op::kBroadcast ? "buf" : "recvBuf");
   if (!out.ok()) return out.fault();
 
   Descriptor d;
@@ -188,21 +197,27 @@ Fault Communicator::AsyncFault() const {
     case AbortCause::kRankFailed:
       // A rank that failed because another one had left before is not the cause.
       if (uint32_t left = CannotPost(view(), here);
-          left != kNoRank && left != abort.rank && view().ranks[left].state.load() != uint32_t(RankState::kFailed)) {
+          left != kNoRank && left != abort.rank &&
+          view().ranks[left].state.load() != uint32_t(RankState::kFailed)) {
         return OperationFault(FaultKind::kRankExited, view(), name(), rank_, here, left);
       }
       [[fallthrough]];
     case AbortCause::kRankDied:
-      return OperationFault(FaultKind::kRankDied, view(), name(), rank_, here, std::min(abort.rank, size_ - 1));
-    case AbortCause::kTimeout: return OperationFault(FaultKind::kExecTimeout, view(), name(), rank_, here);
-    default: return Fault(FaultKind::kCommBroken, "an operation failed half-way on some rank (see its message)");
+      return OperationFault(FaultKind::kRankDied, view(), name(), rank_, here,
+                            std::min(abort.rank, size_ - 1));
+    case AbortCause::kTimeout:
+      return OperationFault(FaultKind::kExecTimeout, view(), name(), rank_, here);
+    default:
+      return Fault(FaultKind::kCommBroken,
+                   "an operation failed half-way on some rank (see its message)");
   }
 }
 
 void Communicator::Destroy() {
   RankRecord& record = view().ranks[rank_];
   uint32_t alive = static_cast<uint32_t>(RankState::kAlive);
-  record.state.compare_exchange_strong(alive, static_cast<uint32_t>(RankState::kDestroyed), std::memory_order_seq_cst);
+  record.state.compare_exchange_strong(alive, static_cast<uint32_t>(RankState::kDestroyed),
+                                       std::memory_order_seq_cst);
   windows_->Clear();
   view().header->event.Notify();
 }

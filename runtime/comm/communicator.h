@@ -1,6 +1,6 @@
 #pragma once
-// One rank's view of a communicator. Handles of the C API name it through comm/comm_table. Thread rule (semantics D.11):
-// one issuing thread at a time; a lock makes a violation harmless.
+// One rank's view of a communicator. Handles of the C API name it through comm/comm_table. Thread
+// rule (semantics D.11): one issuing thread at a time; a lock makes a violation harmless.
 
 #include <atomic>
 #include <cstdint>
@@ -23,11 +23,12 @@ namespace hcclrun {
 
 class SymmetricHeap;
 
-// How AI CPU expansion is set (config or HCCL_OP_EXPANSION_MODE); only kAiCpu lets operations use windows.
+// How AI CPU expansion is set (config or HCCL_OP_EXPANSION_MODE); only kAiCpu lets operations use
+// windows.
 enum class Expansion : uint32_t { kAiCpu, kHost, kAiv };
 
 struct CommConfig {
-  std::string name;  // empty: the root info's
+  std::string name;                             // empty: the root info's
   uint64_t buffer_bytes = uint64_t{200} << 20;  // of each of the two HCCL buffers
   uint64_t stride_bytes = uint64_t{16} << 30;   // of the symmetric heap per rank
   Expansion expansion = Expansion::kAiCpu;
@@ -52,14 +53,16 @@ struct Buffer {
   uint64_t bytes = 0;
   uint64_t heap_offset = 0;
   uint64_t window_offset = kNoWindow;
-  bool is_private = false;  // scattered or foreign: only this process can use it, through the address
+  bool is_private =
+      false;  // scattered or foreign: only this process can use it, through the address
 };
 
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  // Blocks until all ranks have it (semantics D.2). The calling thread's device becomes the communicator's.
-  static Result<std::shared_ptr<Communicator>> Create(const RootInfo& info, uint32_t ranks, uint32_t rank,
-                                                      const CommConfig& config);
+  // Blocks until all ranks have it (semantics D.2). The calling thread's device becomes the
+  // communicator's.
+  static Result<std::shared_ptr<Communicator>> Create(const RootInfo& info, uint32_t ranks,
+                                                      uint32_t rank, const CommConfig& config);
   ~Communicator();
 
   uint32_t rank() const { return rank_; }
@@ -72,16 +75,19 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   char* heap_base(uint32_t rank) const { return membership_->heaps[rank]->base(); }
   uint64_t heap_bytes(uint32_t rank) const { return membership_->heaps[rank]->bytes(); }
 
-  // Numbers the operation and queues it on the stream. Faults of the arguments' memory come back here, everything
-  // else from the stream. The request's arguments have passed the checks of semantics C.1.
+  // Numbers the operation and queues it on the stream. Faults of the arguments' memory come back
+  // here, everything else from the stream. The request's arguments have passed the checks of
+  // semantics C.1.
   Fault Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream);
 
   // What keeps the communicator from going on, if anything (semantics D.6, HcclGetCommAsyncError).
   Fault AsyncFault() const;
-  // HcclCommDestroy: local. Operations already called go on; later calls of peers find that this rank has left.
+  // HcclCommDestroy: local. Operations already called go on; later calls of peers find that this
+  // rank has left.
   void Destroy();
 
-  // A rank's HCCL buffers are used in pieces of this many bytes per stage buffer; the same on all ranks.
+  // A rank's HCCL buffers are used in pieces of this many bytes per stage buffer; the same on all
+  // ranks.
   uint64_t chunk_bytes() const { return chunk_bytes_; }
   // Gives this rank's stage buffers pages for one chunk; once.
   Fault CommitStages();
@@ -89,7 +95,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   char* stage_b(uint32_t rank) const { return stages_[rank].b; }
 
   // The path of the rank's last finished operation, for tests and explanations.
-  void NotePath(Path path) { last_path_.store(static_cast<uint32_t>(path), std::memory_order_relaxed); }
+  void NotePath(Path path) {
+    last_path_.store(static_cast<uint32_t>(path), std::memory_order_relaxed);
+  }
   Path last_path() const { return static_cast<Path>(last_path_.load(std::memory_order_relaxed)); }
 
  private:
@@ -111,7 +119,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::unique_ptr<SymmetricHeap> windows_;
   std::unique_ptr<Liveness> liveness_;
 
-  std::mutex issue_mutex_;  // numbering and queueing are one step
+  std::mutex issue_mutex_;      // numbering and queueing are one step
   uint64_t next_sequence_ = 0;  // guarded by issue_mutex_
   std::mutex stage_mutex_;
   bool stages_committed_ = false;  // guarded by stage_mutex_

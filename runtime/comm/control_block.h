@@ -1,14 +1,15 @@
 #pragma once
-// The shared memory of one communicator: who is in it, the ring in which operations meet, the table through which
-// windows are exchanged, and the abort word.
+// The shared memory of one communicator: who is in it, the ring in which operations meet, the table
+// through which windows are exchanged, and the abort word.
 //
-// The rendezvous server creates it (MemoryObject), zero-filled and committed, fills the constants and hands its
-// descriptor to every rank; it disappears with the last mapping. There is no lock in it. Everything a rank takes from
-// it that can lead to an address is copied first and validated then (matching.cpp), so that a corrupted peer cannot
-// make this process write outside the heaps.
+// The rendezvous server creates it (MemoryObject), zero-filled and committed, fills the constants
+// and hands its descriptor to every rank; it disappears with the last mapping. There is no lock in
+// it. Everything a rank takes from it that can lead to an address is copied first and validated
+// then (matching.cpp), so that a corrupted peer cannot make this process write outside the heaps.
 //
-// When a rank dies: its process watchers in the other ranks set the abort word (first cause wins) and notify; every
-// wait looks at the abort word at least every 200 ms. Nothing is repaired afterwards: the communicator is out of use.
+// When a rank dies: its process watchers in the other ranks set the abort word (first cause wins)
+// and notify; every wait looks at the abort word at least every 200 ms. Nothing is repaired
+// afterwards: the communicator is out of use.
 
 #include <atomic>
 #include <cstddef>
@@ -26,8 +27,9 @@ inline constexpr uint32_t kMaxRanks = 1024;
 inline constexpr uint32_t kNoRank = 0xffffffff;
 inline constexpr uint64_t kNoWindow = UINT64_MAX;
 
-// One rank's side of one operation: plain data, written by that rank into its place of a slot before it arrives,
-// read by the others after they saw the arrival (acquire), immutable until the slot is recycled.
+// One rank's side of one operation: plain data, written by that rank into its place of a slot
+// before it arrives, read by the others after they saw the arrival (acquire), immutable until the
+// slot is recycled.
 struct alignas(64) Descriptor {
   uint64_t sequence;
   uint8_t op, dtype, reduce_op;  // Op, DataType, ReduceOp
@@ -35,8 +37,9 @@ struct alignas(64) Descriptor {
   uint32_t root;
   uint64_t count;
   uint64_t in_offset, out_offset;  // in the rank's heap; unused when private
-  uint64_t in_window, out_window;  // slot offset of the window + offset in its mapping, kNoWindow when in none
-  uint64_t args_offset;            // V operations: their arrays in the rank's argument ring
+  uint64_t in_window,
+      out_window;  // slot offset of the window + offset in its mapping, kNoWindow when in none
+  uint64_t args_offset;  // V operations: their arrays in the rank's argument ring
   uint64_t args_bytes;
   uint32_t stream;
   uint32_t call;  // CallId
@@ -45,19 +48,23 @@ struct alignas(64) Descriptor {
 static_assert(sizeof(Descriptor) == 128);
 
 enum DescriptorFlag : uint8_t {
-  kFlagWindow = 1,      // A.10 items 1-7 hold on this rank
-  kFlagUnsafe = 2,      // its buffers lie to each other in a way that only the buffered path bears
-  kFlagPrivateIn = 4,   // only the owner can address the buffer (several mappings, foreign memory)
+  kFlagWindow = 1,     // A.10 items 1-7 hold on this rank
+  kFlagUnsafe = 2,     // its buffers lie to each other in a way that only the buffered path bears
+  kFlagPrivateIn = 4,  // only the owner can address the buffer (several mappings, foreign memory)
   kFlagPrivateOut = 8,
 };
 
 // One operation under way. The slot serves operation `epoch`; sequence k uses slot k % kRingSlots.
-//  1. A rank waits for epoch == k, writes its descriptor, stores posted[rank] = k + 1 (release), then offers itself as
-//     the reference (compare-exchange from 0) and compares itself with whoever is the reference. Only then it counts
-//     itself in `arrived`.
-//  2. arrived == ranks: everybody may read all descriptors. A disagreement found on the way has set `failure`.
-//  3. The executors run; `barrier` counts the ranks through the phases (collective/phase_barrier.h).
-//  4. A rank that is done with the slot, well or not, counts itself in `left`. The last one resets the counters and
+//  1. A rank waits for epoch == k, writes its descriptor, stores posted[rank] = k + 1 (release),
+//  then offers itself as
+//     the reference (compare-exchange from 0) and compares itself with whoever is the reference.
+//     Only then it counts itself in `arrived`.
+//  2. arrived == ranks: everybody may read all descriptors. A disagreement found on the way has set
+//  `failure`.
+//  3. The executors run; `barrier` counts the ranks through the phases
+//  (collective/phase_barrier.h).
+//  4. A rank that is done with the slot, well or not, counts itself in `left`. The last one resets
+//  the counters and
 //     stores epoch = k + kRingSlots (release): only now may anybody write into the slot again.
 // All counters are seq_cst read-modify-writes: they are also the conditions of EventCount waits.
 struct alignas(64) Slot {
@@ -74,8 +81,9 @@ enum class SlotFailure : uint32_t { kNone = 0, kMismatch = 1, kWindowOffsets = 2
 
 enum class RankState : uint32_t { kAlive = 0, kDestroyed = 1, kExited = 2, kFailed = 3 };
 
-// What a rank is and where it stands. Constants are written by the server before anybody maps the block; the rest by
-// the rank alone, for reports and for the question whether it can still come (CannotCome in liveness.h).
+// What a rank is and where it stands. Constants are written by the server before anybody maps the
+// block; the rest by the rank alone, for reports and for the question whether it can still come
+// (CannotCome in liveness.h).
 struct alignas(64) RankRecord {
   int32_t pid;
   int32_t device;
@@ -93,8 +101,9 @@ struct alignas(64) RankRecord {
   char padding[32];
 };
 
-// One rank's side of one round of HcclCommSymWinRegister. Two banks: a rank can be in round k+2 only after round k+1
-// was complete, for which everybody had left round k, so the bank of round k is free again.
+// One rank's side of one round of HcclCommSymWinRegister. Two banks: a rank can be in round k+2
+// only after round k+1 was complete, for which everybody had left round k, so the bank of round k
+// is free again.
 struct WindowEntry {
   uint64_t round;
   uint64_t slot_offset;   // in the stride; compared
@@ -110,28 +119,37 @@ struct ControlHeader {
   uint64_t magic;
   uint32_t layout;
   uint32_t ranks;
-  uint64_t bytes;  // of the whole block
+  uint64_t bytes;       // of the whole block
   uint32_t processors;  // that the ranks share, as the server saw them
   uint32_t oversubscribed;
 
-  // 0 = in use; else cause << 32 | rank + 1. Set once by compare-exchange; readers need only the value itself.
+  // 0 = in use; else cause << 32 | rank + 1. Set once by compare-exchange; readers need only the
+  // value itself.
   alignas(64) std::atomic<uint64_t> abort_word;
   // All sleeps on this communicator: one event count, since every change concerns most ranks.
   alignas(64) EventCount event;
-  // Operations complete so far: operation k may run when completed == k. Stored by the last rank through the last
-  // phase, or by the last to leave a failed operation.
+  // Operations complete so far: operation k may run when completed == k. Stored by the last rank
+  // through the last phase, or by the last to leave a failed operation.
   alignas(64) std::atomic<uint64_t> completed;
-  // Arrivals at window rounds so far: round k is complete at (k + 1) * ranks. A rank that gives up an incomplete round
-  // sets kWindowsBroken in it by compare-exchange, so that all ranks agree about every round: it was complete before,
-  // or it and all later ones fail, also for a rank that arrives then.
+  // Arrivals at window rounds so far: round k is complete at (k + 1) * ranks. A rank that gives up
+  // an incomplete round sets kWindowsBroken in it by compare-exchange, so that all ranks agree
+  // about every round: it was complete before, or it and all later ones fail, also for a rank that
+  // arrives then.
   alignas(64) std::atomic<uint64_t> window_arrivals;
 };
 
 inline constexpr uint64_t kWindowsBroken = uint64_t{1} << 63;
 
-enum class AbortCause : uint32_t { kNone = 0, kRankDied = 1, kRankFailed = 2, kTimeout = 3, kInternal = 4 };
+enum class AbortCause : uint32_t {
+  kNone = 0,
+  kRankDied = 1,
+  kRankFailed = 2,
+  kTimeout = 3,
+  kInternal = 4
+};
 
-// The block's parts, computed from the number of ranks. Plain pointers into the mapping; copies are cheap.
+// The block's parts, computed from the number of ranks. Plain pointers into the mapping; copies are
+// cheap.
 struct ControlView {
   ControlHeader* header = nullptr;
   RankRecord* ranks = nullptr;
@@ -141,7 +159,9 @@ struct ControlView {
   Descriptor* descriptors = nullptr;        // [kRingSlots][ranks]
 
   static uint64_t BytesFor(uint32_t ranks) { return Lay(nullptr, ranks).second; }
-  static ControlView At(void* base, uint32_t ranks) { return Lay(static_cast<char*>(base), ranks).first; }
+  static ControlView At(void* base, uint32_t ranks) {
+    return Lay(static_cast<char*>(base), ranks).first;
+  }
 
   Slot& slot(uint64_t sequence) const { return slots[sequence % kRingSlots]; }
   std::atomic<uint64_t>& posted_by(uint64_t sequence, uint32_t rank) const {
@@ -150,7 +170,9 @@ struct ControlView {
   Descriptor& descriptor(uint64_t sequence, uint32_t rank) const {
     return descriptors[sequence % kRingSlots * header->ranks + rank];
   }
-  WindowEntry& window(uint64_t round, uint32_t rank) const { return windows[round % 2 * header->ranks + rank]; }
+  WindowEntry& window(uint64_t round, uint32_t rank) const {
+    return windows[round % 2 * header->ranks + rank];
+  }
 
  private:
   static std::pair<ControlView, uint64_t> Lay(char* base, uint32_t ranks) {
@@ -165,7 +187,8 @@ struct ControlView {
     v.ranks = reinterpret_cast<RankRecord*>(take(sizeof(RankRecord) * ranks));
     v.windows = reinterpret_cast<WindowEntry*>(take(sizeof(WindowEntry) * ranks * 2));
     v.slots = reinterpret_cast<Slot*>(take(sizeof(Slot) * kRingSlots));
-    v.posted = reinterpret_cast<std::atomic<uint64_t>*>(take(sizeof(uint64_t) * kRingSlots * ranks));
+    v.posted =
+        reinterpret_cast<std::atomic<uint64_t>*>(take(sizeof(uint64_t) * kRingSlots * ranks));
     v.descriptors = reinterpret_cast<Descriptor*>(take(sizeof(Descriptor) * kRingSlots * ranks));
     return {v, at};
   }

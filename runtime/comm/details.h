@@ -1,6 +1,6 @@
 #pragma once
-// Operands of faults that concern several ranks: what each of them called or where it stands. check/ makes sentences
-// of them.
+// Operands of faults that concern several ranks: what each of them called or where it stands.
+// check/ makes sentences of them.
 
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ struct RankPosition {
 struct OpDetail : FaultDetail {
   struct Call {
     RankPosition position;
-    bool posted;            // the descriptor below is its call of this operation
+    bool posted;  // the descriptor below is its call of this operation
     Descriptor descriptor;
   };
   std::string communicator;

@@ -1,8 +1,9 @@
 #include "comm/hccl_env.h"
 
+#include <strings.h>
+
 #include <cstdlib>
 #include <cstring>
-#include <strings.h>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -28,7 +29,8 @@ class Parser {
   }
 
   // Index of the value in `legal`, or `otherwise` when the variable is not set.
-  int Choice(const char* name, std::initializer_list<const char*> legal, bool any_case, int otherwise) {
+  int Choice(const char* name, std::initializer_list<const char*> legal, bool any_case,
+             int otherwise) {
     const char* text = getenv(name);
     if (!text) return otherwise;
     int index = 0;
@@ -45,7 +47,8 @@ class Parser {
  private:
   void Illegal(const char* name, const char* text, const std::string& legal) {
     if (!env_->fault) {
-      env_->fault = Fault(FaultKind::kEnvironment, absl::StrCat(name, " is \"", text, "\"; it must be ", legal));
+      env_->fault = Fault(FaultKind::kEnvironment,
+                          absl::StrCat(name, " is \"", text, "\"; it must be ", legal));
     }
   }
   HcclEnv* env_;
@@ -61,13 +64,20 @@ HcclEnv Read() {
   env.buffer_bytes = uint64_t(megabytes) << 20;
   env.connect_timeout_ms = connect_s * 1000;
   env.exec_timeout_ms = exec_s == 0 ? -1 : exec_s * 1000;
-  switch (parse.Choice("HCCL_OP_EXPANSION_MODE", {"AI_CPU", "AICPU_CacheDisable", "AIV", "HOST", "HOST_TS"}, false, 0)) {
-    case 2: env.expansion = Expansion::kAiv; break;
+  switch (parse.Choice("HCCL_OP_EXPANSION_MODE",
+                       {"AI_CPU", "AICPU_CacheDisable", "AIV", "HOST", "HOST_TS"}, false, 0)) {
+    case 2:
+      env.expansion = Expansion::kAiv;
+      break;
     case 3:
-    case 4: env.expansion = Expansion::kHost; break;
-    default: break;
+    case 4:
+      env.expansion = Expansion::kHost;
+      break;
+    default:
+      break;
   }
-  parse.Choice("HCCL_DETERMINISTIC", {"false", "true", "strict"}, true, 0);  // results are always deterministic here
+  parse.Choice("HCCL_DETERMINISTIC", {"false", "true", "strict"}, true,
+               0);  // results are always deterministic here
   env.inter_hccs_disable = parse.Choice("HCCL_INTER_HCCS_DISABLE", {"FALSE", "TRUE"}, true, 0) == 1;
   const Settings& settings = Settings::Get();
   if (settings.connect_timeout_ms > 0) env.connect_timeout_ms = settings.connect_timeout_ms;

@@ -34,7 +34,8 @@ void AtExit(int status, void*) {
     record.exit_status.store(status, std::memory_order_relaxed);
     uint32_t alive = static_cast<uint32_t>(RankState::kAlive);
     const bool was_alive = record.state.compare_exchange_strong(
-        alive, static_cast<uint32_t>(status == 0 ? RankState::kExited : RankState::kFailed), std::memory_order_seq_cst);
+        alive, static_cast<uint32_t>(status == 0 ? RankState::kExited : RankState::kFailed),
+        std::memory_order_seq_cst);
     if (was_alive && status != 0) SetAbort(membership->view, AbortCause::kRankFailed, rank);
     membership->view.header->event.Notify();
   }
@@ -83,7 +84,9 @@ uint32_t CannotPost(const ControlView& view, uint64_t sequence) {
     RankState state = static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
     if (state == RankState::kAlive || HasPosted(view, sequence, r)) continue;
     // A destroyed communicator still runs the operations that were called before.
-    if (state == RankState::kDestroyed && view.ranks[r].issued.load(std::memory_order_seq_cst) > sequence) continue;
+    if (state == RankState::kDestroyed &&
+        view.ranks[r].issued.load(std::memory_order_seq_cst) > sequence)
+      continue;
     return r;
   }
   return kNoRank;

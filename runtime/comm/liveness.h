@@ -1,10 +1,11 @@
 #pragma once
-// Notices ranks that end. A communicator watches the processes of its other ranks (shm/process_watch) and, at its own
-// process' exit, says how it left, so that a peer can tell a clean exit from a death.
+// Notices ranks that end. A communicator watches the processes of its other ranks
+// (shm/process_watch) and, at its own process' exit, says how it left, so that a peer can tell a
+// clean exit from a death.
 //
-// A rank that is killed leaves its record in state kAlive: its watchers set the abort word. exit(n != 0) leaves
-// kFailed: likewise. exit(0) leaves kExited and HcclCommDestroy kDestroyed: only operations that need the rank fail,
-// when somebody waits for them (CannotCome).
+// A rank that is killed leaves its record in state kAlive: its watchers set the abort word. exit(n
+// != 0) leaves kFailed: likewise. exit(0) leaves kExited and HcclCommDestroy kDestroyed: only
+// operations that need the rank fail, when somebody waits for them (CannotCome).
 
 #include <cstdint>
 #include <memory>
@@ -28,9 +29,11 @@ class Liveness {
   std::vector<ProcessWatch::Id> watches_;
 };
 
-// The first rank that has left and can therefore not post operation `sequence`; kNoRank if all still can or have.
+// The first rank that has left and can therefore not post operation `sequence`; kNoRank if all
+// still can or have.
 uint32_t CannotPost(const ControlView& view, uint64_t sequence);
-// The first rank that has left its process; kNoRank if none. For waits in which every rank must still act.
+// The first rank that has left its process; kNoRank if none. For waits in which every rank must
+// still act.
 uint32_t FirstGone(const ControlView& view);
 
 }  // namespace hcclrun

@@ -19,7 +19,8 @@ const char* FirstDifference(const Descriptor& a, const Descriptor& b) {
   if (a.count != b.count) return "count";
   const Op op = static_cast<Op>(a.op);
   if (IsReduction(op) && a.reduce_op != b.reduce_op) return "op";
-  if ((op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter) && a.root != b.root) return "root";
+  if ((op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter) && a.root != b.root)
+    return "root";
   if ((a.flags & kFlagWindow) != (b.flags & kFlagWindow)) return "registered windows";
   return "";
 }
@@ -27,7 +28,8 @@ const char* FirstDifference(const Descriptor& a, const Descriptor& b) {
 bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descriptor) {
   const uint64_t k = descriptor.sequence;
   Slot& slot = view.slot(k);
-  // Pairs with the recycler's store: its resets, and everybody's last reads of the old descriptors, come before.
+  // Pairs with the recycler's store: its resets, and everybody's last reads of the old descriptors,
+  // come before.
   if (slot.epoch.load(std::memory_order_seq_cst) != k) return false;
   Descriptor& mine = view.descriptor(k, rank);
   mine = descriptor;
@@ -36,20 +38,23 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
 
   uint32_t reference = 0;
   if (!slot.reference.compare_exchange_strong(reference, rank + 1, std::memory_order_seq_cst)) {
-    // `reference` now holds another rank, whose descriptor was written before it became the reference.
+    // `reference` now holds another rank, whose descriptor was written before it became the
+    // reference.
     if (reference - 1 < view.header->ranks) {
       const Descriptor& first = view.descriptor(k, reference - 1);
-      SlotFailure failure = *FirstDifference(first, descriptor)  ? SlotFailure::kMismatch
-                            : !SameWindows(first, descriptor) ? SlotFailure::kWindowOffsets
-                                                              : SlotFailure::kNone;
+      SlotFailure failure = *FirstDifference(first, descriptor) ? SlotFailure::kMismatch
+                            : !SameWindows(first, descriptor)   ? SlotFailure::kWindowOffsets
+                                                                : SlotFailure::kNone;
       uint32_t none = 0;
       if (failure != SlotFailure::kNone) {
-        slot.failure.compare_exchange_strong(none, static_cast<uint32_t>(failure), std::memory_order_seq_cst);
+        slot.failure.compare_exchange_strong(none, static_cast<uint32_t>(failure),
+                                             std::memory_order_seq_cst);
       }
     }
   }
   uint32_t arrived = slot.arrived.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (arrived == view.header->ranks || slot.failure.load(std::memory_order_seq_cst)) view.header->event.Notify();
+  if (arrived == view.header->ranks || slot.failure.load(std::memory_order_seq_cst))
+    view.header->event.Notify();
   return true;
 }
 
@@ -83,8 +88,8 @@ RankPosition PositionOf(const ControlView& view, uint32_t rank) {
           r.windows.load(std::memory_order_relaxed)};
 }
 
-Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator, uint32_t own_rank,
-                     uint64_t sequence, uint32_t only) {
+Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator,
+                     uint32_t own_rank, uint64_t sequence, uint32_t only) {
   auto detail = std::make_shared<OpDetail>();
   detail->communicator = communicator;
   detail->ranks = view.header->ranks;
@@ -101,8 +106,9 @@ Fault OperationFault(FaultKind kind, const ControlView& view, const std::string&
   Fault fault(kind, {sequence});
   if (only != kNoRank) {
     const RankRecord& record = view.ranks[only];
-    fault.n = {only, uint64_t(record.pid), sequence,
-               uint64_t(record.exit_status.load(std::memory_order_relaxed)), 0, 0};
+    fault.n = {only,     uint64_t(record.pid),
+               sequence, uint64_t(record.exit_status.load(std::memory_order_relaxed)),
+               0,        0};
   }
   fault.detail = std::move(detail);
   return fault;

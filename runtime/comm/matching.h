@@ -1,6 +1,6 @@
 #pragma once
-// How the ranks' calls of one operation meet in its slot (protocol in control_block.h): posting, comparing as each
-// arrives, reading all descriptors, leaving.
+// How the ranks' calls of one operation meet in its slot (protocol in control_block.h): posting,
+// comparing as each arrives, reading all descriptors, leaving.
 
 #include <cstdint>
 #include <vector>
@@ -11,10 +11,12 @@
 
 namespace hcclrun {
 
-// Posts the rank's descriptor. False while the slot still serves an earlier operation: nothing has happened then.
+// Posts the rank's descriptor. False while the slot still serves an earlier operation: nothing has
+// happened then.
 bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descriptor);
 
-// First difference that makes two calls not the same operation; "" when they match. Names of parameters as in the API.
+// First difference that makes two calls not the same operation; "" when they match. Names of
+// parameters as in the API.
 const char* FirstDifference(const Descriptor& a, const Descriptor& b);
 
 inline SlotFailure FailureOf(const ControlView& view, uint64_t sequence) {
@@ -30,12 +32,13 @@ inline bool HasPosted(const ControlView& view, uint64_t sequence, uint32_t rank)
 // Private copies of all descriptors; after AllArrived.
 std::vector<Descriptor> Snapshot(const ControlView& view, uint64_t sequence);
 
-// The rank is done with the slot. The last rank recycles it; after a failure it also completes the operation, for
-// which every rank must leave only when the operation's turn has come (completed == sequence).
+// The rank is done with the slot. The last rank recycles it; after a failure it also completes the
+// operation, for which every rank must leave only when the operation's turn has come (completed ==
+// sequence).
 void Leave(const ControlView& view, uint64_t sequence);
 
 // The facts about all ranks' calls of an operation, or about `only` (kNoRank = all).
-Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator, uint32_t own_rank,
-                     uint64_t sequence, uint32_t only = kNoRank);
+Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator,
+                     uint32_t own_rank, uint64_t sequence, uint32_t only = kNoRank);
 
 }  // namespace hcclrun

@@ -8,28 +8,36 @@
 
 namespace hcclrun {
 
-PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer& in, const Buffer& out) {
+PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer& in,
+                      const Buffer& out) {
   PathChoice choice;
   auto no = [&choice](const char* why) {
     choice.reason = why;
     return choice;
   };
-  // Zero-copy memory is eligible like a window, and Broadcast with it; windows win where both hold (A.10).
+  // Zero-copy memory is eligible like a window, and Broadcast with it; windows win where both hold
+  // (A.10).
   const bool active = request.op != Op::kAllToAll && request.op != Op::kBarrier &&
                       ZeroCopyRanges::Get().IsActive(in.address, in.bytes) &&
                       ZeroCopyRanges::Get().IsActive(out.address, out.bytes);
   const bool direct = Settings::Get().direct || active;
-  const bool four = request.op == Op::kAllGather || request.op == Op::kAllReduce || request.op == Op::kReduceScatter ||
-                    request.op == Op::kAllToAll;
-  if (!four && !(active && request.op == Op::kBroadcast) && !Settings::Get().direct) return no("item 1: the operation never uses windows");
+  const bool four = request.op == Op::kAllGather || request.op == Op::kAllReduce ||
+                    request.op == Op::kReduceScatter || request.op == Op::kAllToAll;
+  if (!four && !(active && request.op == Op::kBroadcast) && !Settings::Get().direct)
+    return no("item 1: the operation never uses windows");
   if (comm.config().expansion != Expansion::kAiCpu) return no("item 2: AI CPU expansion is off");
   if (comm.size() == 1) return no("item 2: a communicator of one rank has no window path");
   if (IsReduction(request.op) && !WindowReduction(request.dtype, request.reduce_op)) {
-    return no("item 2: the reduction is not one of the SDMA engine (int8, int16, int32, fp16, fp32, bf16 with sum, max, min)");
+    return no(
+        "item 2: the reduction is not one of the SDMA engine (int8, int16, int32, fp16, fp32, bf16 "
+        "with sum, max, min)");
   }
-  if (in.is_private || out.is_private) return no("item 7: a buffer spans several mappings or is not of this device");
-  if (!direct && in.bytes && in.window_offset == kNoWindow) return no("item 7: the input is not in a registered window");
-  if (!direct && out.bytes && out.window_offset == kNoWindow) return no("item 7: the output is not in a registered window");
+  if (in.is_private || out.is_private)
+    return no("item 7: a buffer spans several mappings or is not of this device");
+  if (!direct && in.bytes && in.window_offset == kNoWindow)
+    return no("item 7: the input is not in a registered window");
+  if (!direct && out.bytes && out.window_offset == kNoWindow)
+    return no("item 7: the output is not in a registered window");
   choice.window = true;
   OpShape shape;
   shape.op = request.op;
@@ -46,11 +54,12 @@ PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer
   return choice;
 }
 
-void Explain(Communicator& comm, const OpRequest& request, uint64_t sequence, const PathChoice& choice) {
+void Explain(Communicator& comm, const OpRequest& request, uint64_t sequence,
+             const PathChoice& choice) {
   const bool window = choice.window && !choice.unsafe;
-  Tell(LogLevel::kInfo, absl::StrCat(CallName(request.call), " #", sequence + 1, " on ", comm.name(), ": ",
-                                     window ? "window path" : "buffered path", window ? "" : " because of ",
-                                     window ? "" : choice.reason));
+  Tell(LogLevel::kInfo, absl::StrCat(CallName(request.call), " #", sequence + 1, " on ",
+                                     comm.name(), ": ", window ? "window path" : "buffered path",
+                                     window ? "" : " because of ", window ? "" : choice.reason));
 }
 
 }  // namespace hcclrun

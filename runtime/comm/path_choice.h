@@ -1,6 +1,7 @@
 #pragma once
-// Which path an operation takes: straight between registered windows, or through the HCCL buffers (semantics A.10).
-// A rank decides about itself; the operation takes the window path only if every rank says so.
+// Which path an operation takes: straight between registered windows, or through the HCCL buffers
+// (semantics A.10). A rank decides about itself; the operation takes the window path only if every
+// rank says so.
 
 #include <cstdint>
 #include <string>
@@ -10,14 +11,17 @@
 namespace hcclrun {
 
 struct PathChoice {
-  bool window = false;    // items 1-7 hold on this rank
-  bool unsafe = false;    // they hold, but this rank's buffers overlap so that the input must be staged
+  bool window = false;  // items 1-7 hold on this rank
+  bool unsafe =
+      false;  // they hold, but this rank's buffers overlap so that the input must be staged
   const char* reason = "";  // the first item that does not hold, for explanations
 };
 
-PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer& in, const Buffer& out);
+PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer& in,
+                      const Buffer& out);
 
 // HCCLRUN_EXPLAIN=1: one line on standard error.
-void Explain(Communicator& comm, const OpRequest& request, uint64_t sequence, const PathChoice& choice);
+void Explain(Communicator& comm, const OpRequest& request, uint64_t sequence,
+             const PathChoice& choice);
 
 }  // namespace hcclrun

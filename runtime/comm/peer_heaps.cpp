@@ -11,7 +11,7 @@ namespace {
 struct Registry {
   std::mutex mutex;
   absl::flat_hash_map<uint64_t, std::weak_ptr<MappedHeap>> mapped;  // guarded by mutex
-  absl::flat_hash_map<uint64_t, std::shared_ptr<MappedHeap>> own;  // guarded by mutex
+  absl::flat_hash_map<uint64_t, std::shared_ptr<MappedHeap>> own;   // guarded by mutex
 };
 
 Registry& GetRegistry() {

@@ -1,7 +1,7 @@
 #pragma once
-// The heaps of other processes that this process has mapped. A heap is mapped once however many communicators share
-// it, so its pages are faulted in once; it goes with the last communicator that uses it. Own heaps (ranks that are
-// threads of one process) are not mapped again. Any thread.
+// The heaps of other processes that this process has mapped. A heap is mapped once however many
+// communicators share it, so its pages are faulted in once; it goes with the last communicator that
+// uses it. Own heaps (ranks that are threads of one process) are not mapped again. Any thread.
 
 #include <cstdint>
 #include <memory>
@@ -26,7 +26,8 @@ class MappedHeap {
 
 class PeerHeaps {
  public:
-  // Announces a heap of this process, so that Map() finds it. Before the rendezvous; may be repeated.
+  // Announces a heap of this process, so that Map() finds it. Before the rendezvous; may be
+  // repeated.
   static void RegisterOwn(uint64_t uid, char* base, uint64_t bytes);
   // The mapping of the heap `uid` of `bytes` bytes; `fd` is taken and closed.
   static Result<std::shared_ptr<MappedHeap>> Map(uint64_t uid, uint64_t bytes, UniqueFd fd);

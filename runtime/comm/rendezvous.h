@@ -1,11 +1,14 @@
 #pragma once
-// The packets of the rendezvous, between each rank (client) and the server in the process that made the root info.
+// The packets of the rendezvous, between each rank (client) and the server in the process that made
+// the root info.
 //
-//   client: Hello + heap descriptor      -> server, once; the server collects all ranks and checks them
-//   server: Welcome + control descriptor -> every client, then heap descriptors in packets of kMaxFdsPerPacket
-//   client: Ready                        -> server, when it has mapped everything (or why not)
-//   server: Go                           -> every client, when all are ready: nobody gets half a communicator
-// Any server packet may be a refusal instead. A connection that ends early is a dead rank (or a dead server).
+//   client: Hello + heap descriptor      -> server, once; the server collects all ranks and checks
+//   them server: Welcome + control descriptor -> every client, then heap descriptors in packets of
+//   kMaxFdsPerPacket client: Ready                        -> server, when it has mapped everything
+//   (or why not) server: Go                           -> every client, when all are ready: nobody
+//   gets half a communicator
+// Any server packet may be a refusal instead. A connection that ends early is a dead rank (or a
+// dead server).
 
 #include <cstdint>
 #include <string>

@@ -21,7 +21,8 @@ namespace {
 constexpr int64_t kSlackMs = 15'000;
 
 Fault FaultOf(uint32_t kind, const uint64_t (&operands)[6], std::string text) {
-  Fault fault(kind > 0 && kind <= uint32_t(FaultKind::kInternal) ? static_cast<FaultKind>(kind) : FaultKind::kInternal,
+  Fault fault(kind > 0 && kind <= uint32_t(FaultKind::kInternal) ? static_cast<FaultKind>(kind)
+                                                                 : FaultKind::kInternal,
               std::move(text));
   std::copy(std::begin(operands), std::end(operands), fault.n.begin());
   return fault;
@@ -61,12 +62,15 @@ class Client {
   Result<Membership> Join(int heap_fd) {
     const int64_t begin = NowNs();
     const Deadline deadline = Deadline::After(hello_.connect_timeout_ms + kSlackMs);
-    // A root info of one process is listened to from before it exists until it is used up: if nobody listens, nobody
-    // ever will. A shared one may be made by a rank that is still on its way.
-    Result<UniqueFd> socket =
-        ConnectAbstract(info_.socket, info_.flags & kRootInfoShared ? Deadline::After(hello_.connect_timeout_ms)
-                                                                    : Deadline::After(0));
-    if (!socket.ok()) return socket.fault().kind == FaultKind::kRootUnreachable ? Unreachable(begin) : socket.fault();
+    // A root info of one process is listened to from before it exists until it is used up: if
+    // nobody listens, nobody ever will. A shared one may be made by a rank that is still on its
+    // way.
+    Result<UniqueFd> socket = ConnectAbstract(
+        info_.socket, info_.flags & kRootInfoShared ? Deadline::After(hello_.connect_timeout_ms)
+                                                    : Deadline::After(0));
+    if (!socket.ok())
+      return socket.fault().kind == FaultKind::kRootUnreachable ? Unreachable(begin)
+                                                                : socket.fault();
     socket_ = std::move(*socket);
     if (Fault f = SendPacket(socket_.get(), &hello_, sizeof hello_, {heap_fd}, deadline)) {
       // Refused by an unread close: the server is done with this root info.
@@ -92,12 +96,14 @@ class Client {
     SendPacket(socket_.get(), &ready, sizeof ready, {}, Deadline::After(kSlackMs));
   }
 
-  Fault Next(ServerPacket::What what, Deadline deadline, ServerPacket* p, std::vector<UniqueFd>* fds) {
+  Fault Next(ServerPacket::What what, Deadline deadline, ServerPacket* p,
+             std::vector<UniqueFd>* fds) {
     memset(p, 0, sizeof *p);
     Result<size_t> got = ReceivePacket(socket_.get(), p, sizeof *p, fds, deadline);
     if (!got.ok()) {
       if (got.fault().n[0] != ETIMEDOUT) return got.fault();
-      return Fault(FaultKind::kRootUnreachable, {uint64_t(hello_.connect_timeout_ms + kSlackMs), 1}, ServerName(info_));
+      return Fault(FaultKind::kRootUnreachable, {uint64_t(hello_.connect_timeout_ms + kSlackMs), 1},
+                   ServerName(info_));
     }
     if (*got == 0) {
       refused_ = true;
@@ -119,7 +125,8 @@ class Client {
   Fault Unreachable(int64_t since_ns) const {
     const uint64_t waited_ms = uint64_t(NowNs() - since_ns) / 1'000'000;
     if (info_.flags & kRootInfoShared) return Fault(FaultKind::kRootUnreachable, {waited_ms});
-    return Fault(FaultKind::kRootUnreachable, {waited_ms, HasEnded(info_.pid) ? 2u : 1u}, ServerName(info_));
+    return Fault(FaultKind::kRootUnreachable, {waited_ms, HasEnded(info_.pid) ? 2u : 1u},
+                 ServerName(info_));
   }
 
   Result<Membership> Receive(Deadline deadline) {
@@ -128,7 +135,8 @@ class Client {
     ServerPacket welcome;
     std::vector<UniqueFd> control;
     if (Fault f = Next(ServerPacket::kWelcome, deadline, &welcome, &control)) return f;
-    if (control.size() != 1 || welcome.ranks != ranks || welcome.control_bytes != ControlView::BytesFor(ranks)) {
+    if (control.size() != 1 || welcome.ranks != ranks ||
+        welcome.control_bytes != ControlView::BytesFor(ranks)) {
       return Fault(FaultKind::kInternal, "malformed rendezvous packet");
     }
     Result<MemoryObject> object = MemoryObject::Adopt(control[0].Release(), welcome.control_bytes);
@@ -149,7 +157,8 @@ class Client {
       }
       for (UniqueFd& fd : fds) {
         const RankRecord& record = m.view.ranks[m.heaps.size()];
-        Result<std::shared_ptr<MappedHeap>> heap = PeerHeaps::Map(record.heap_uid, record.heap_bytes, std::move(fd));
+        Result<std::shared_ptr<MappedHeap>> heap =
+            PeerHeaps::Map(record.heap_uid, record.heap_bytes, std::move(fd));
         if (!heap.ok()) return heap.fault();
         m.heaps.push_back(std::move(*heap));
       }

@@ -1,5 +1,6 @@
 #pragma once
-// The client side of the rendezvous: from a root info to the mapped control block and heaps of all ranks.
+// The client side of the rendezvous: from a root info to the mapped control block and heaps of all
+// ranks.
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +20,9 @@ struct Membership {
   std::vector<std::shared_ptr<MappedHeap>> heaps;  // by rank
 };
 
-// Blocks until all ranks are there and everybody has mapped everything, or nobody has a communicator (semantics D.2).
-// `hello` carries this rank's part; its secret and magic are filled in here. `heap_fd` is the own heap's descriptor.
+// Blocks until all ranks are there and everybody has mapped everything, or nobody has a
+// communicator (semantics D.2). `hello` carries this rank's part; its secret and magic are filled
+// in here. `heap_fd` is the own heap's descriptor.
 Result<Membership> JoinRendezvous(const RootInfo& info, Hello hello, int heap_fd);
 
 }  // namespace hcclrun

@@ -50,7 +50,8 @@ class Server {
     if (!fault) fault = AwaitReady();
     ServerPacket last = Packet(ServerPacket::kGo);
     if (fault) last = Refusal(fault);
-    // This process last: it may end as soon as it has its answer, and the others' must be on their way by then.
+    // This process last: it may end as soon as it has its answer, and the others' must be on their
+    // way by then.
     for (bool own : {false, true}) {
       for (Client& c : clients_) {
         if ((c.hello.pid == getpid()) == own) Reply(c, last, {});
@@ -97,13 +98,16 @@ class Server {
       for (Client& c : clients_) polled.push_back({c.socket.get(), POLLIN, 0});
       int rc = poll(polled.data(), polled.size(),
                     static_cast<int>(deadline.Remaining(200'000'000) / 1'000'000) + 1);
-      if (rc < 0 && errno != EINTR) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "wait for ranks");
+      if (rc < 0 && errno != EINTR)
+        return Fault(FaultKind::kSystem, {uint64_t(errno)}, "wait for ranks");
       for (size_t i = 1; i < polled.size(); i++) {
-        if (!polled[i].revents) continue;  // a rank that waits for our answer sends nothing: its connection ended
+        if (!polled[i].revents)
+          continue;  // a rank that waits for our answer sends nothing: its connection ended
         const Hello& h = clients_[i - 1].hello;
         clients_.erase(clients_.begin() + static_cast<ptrdiff_t>(i) - 1);
         return Fault(FaultKind::kRendezvousRefused,
-                     absl::StrCat("rank ", h.rank, " (pid ", h.pid, ") ended while the communicator was being made"));
+                     absl::StrCat("rank ", h.rank, " (pid ", h.pid,
+                                  ") ended while the communicator was being made"));
       }
       if (polled[0].revents) {
         Result<UniqueFd> socket = AcceptSameUser(listener_.get(), Deadline::After(0));
@@ -128,20 +132,23 @@ class Server {
     if (!page) return Fault::None();
     if (uint32_t failed = page->aborting.load(std::memory_order_acquire)) {
       return Fault(FaultKind::kRendezvousRefused,
-                   failed <= page->ranks ? absl::StrCat("rank ", failed - 1, " of this job has failed")
-                                         : "the job is being ended");
+                   failed <= page->ranks
+                       ? absl::StrCat("rank ", failed - 1, " of this job has failed")
+                       : "the job is being ended");
     }
     // A communicator of the whole job has the job's ranks, as a rule one in each process.
     for (uint32_t r = 0; ranks_ == page->ranks && r < ranks_; r++) {
       if (page->activity[r].finished.load(std::memory_order_relaxed) && !HasCome(r)) {
-        return Fault(FaultKind::kRendezvousRefused, absl::StrCat("rank ", r, " of this job has exited without joining it"));
+        return Fault(FaultKind::kRendezvousRefused,
+                     absl::StrCat("rank ", r, " of this job has exited without joining it"));
       }
     }
     return Fault::None();
   }
 
   bool HasCome(uint32_t rank) const {
-    return std::any_of(clients_.begin(), clients_.end(), [rank](const Client& c) { return c.hello.rank == rank; });
+    return std::any_of(clients_.begin(), clients_.end(),
+                       [rank](const Client& c) { return c.hello.rank == rank; });
   }
 
   Fault Missing(uint64_t waited_ms) const {
@@ -153,12 +160,14 @@ class Server {
                  absl::StrCat("arrived: ", RankList(came), "; missing: ", RankList(missing)));
   }
 
-  // Takes a connection's first packet. A stranger (wrong secret, other version) is turned away alone: false.
+  // Takes a connection's first packet. A stranger (wrong secret, other version) is turned away
+  // alone: false.
   bool TakeHello(UniqueFd socket, Client* c) {
     c->socket = std::move(socket);
     memset(&c->hello, 0, sizeof c->hello);
     std::vector<UniqueFd> fds;
-    Result<size_t> got = ReceivePacket(c->socket.get(), &c->hello, sizeof c->hello, &fds, Deadline::After(kReplyPatienceMs));
+    Result<size_t> got = ReceivePacket(c->socket.get(), &c->hello, sizeof c->hello, &fds,
+                                       Deadline::After(kReplyPatienceMs));
     if (!got.ok() || *got == 0) return false;
     Hello& h = c->hello;
     Fault fault;
@@ -196,8 +205,9 @@ class Server {
       if (other.hello.rank == h.rank) {
         fault = Fault(FaultKind::kRankTaken, {h.rank, uint64_t(other.hello.pid), uint64_t(h.pid)});
       } else if (other.hello.device == h.device) {
-        fault = Fault(FaultKind::kDuplicateDevice, {std::min(other.hello.rank, h.rank),
-                                                    std::max(other.hello.rank, h.rank), uint64_t(h.device), h.device_count});
+        fault = Fault(FaultKind::kDuplicateDevice,
+                      {std::min(other.hello.rank, h.rank), std::max(other.hello.rank, h.rank),
+                       uint64_t(h.device), h.device_count});
       }
     }
     (fault ? rejected_ : clients_).push_back(std::move(c));
@@ -206,7 +216,8 @@ class Server {
 
   // Ranks that are still on their way learn the same reason, instead of finding nobody.
   void RefuseLatecomers(const ServerPacket& refusal) {
-    const Deadline deadline = Deadline::After(clients_.empty() ? kReplyPatienceMs : clients_[0].hello.connect_timeout_ms);
+    const Deadline deadline =
+        Deadline::After(clients_.empty() ? kReplyPatienceMs : clients_[0].hello.connect_timeout_ms);
     while (came_ < expected_) {
       Result<UniqueFd> socket = AcceptSameUser(listener_.get(), deadline);
       if (!socket.ok() || !socket->valid()) return;
@@ -216,7 +227,8 @@ class Server {
   }
 
   Fault Equip() {
-    std::sort(clients_.begin(), clients_.end(), [](const Client& a, const Client& b) { return a.hello.rank < b.hello.rank; });
+    std::sort(clients_.begin(), clients_.end(),
+              [](const Client& a, const Client& b) { return a.hello.rank < b.hello.rank; });
     const uint64_t bytes = ControlView::BytesFor(ranks_);
     Result<MemoryObject> control = MemoryObject::Create(bytes);
     if (!control.ok()) return control.fault();
@@ -236,7 +248,9 @@ class Server {
         ServerPacket p = Packet(ServerPacket::kHeaps);
         p.first_rank = static_cast<uint32_t>(first);
         size_t end = std::min(first + kMaxFdsPerPacket, heaps.size());
-        Reply(c, p, std::vector<int>(heaps.begin() + static_cast<ptrdiff_t>(first), heaps.begin() + static_cast<ptrdiff_t>(end)));
+        Reply(c, p,
+              std::vector<int>(heaps.begin() + static_cast<ptrdiff_t>(first),
+                               heaps.begin() + static_cast<ptrdiff_t>(end)));
       }
     }
     return Fault::None();
@@ -264,7 +278,8 @@ class Server {
     }
     for (uint32_t s = 0; s < kRingSlots; s++) {
       Slot* slot = new (&view.slots[s]) Slot();
-      slot->epoch.store(s, std::memory_order_relaxed);  // published by the packet that carries the descriptor
+      slot->epoch.store(
+          s, std::memory_order_relaxed);  // published by the packet that carries the descriptor
     }
   }
 
@@ -277,11 +292,13 @@ class Server {
                                          Deadline::After(clients_[0].hello.connect_timeout_ms));
       if (first) continue;
       if (!got.ok() || *got != sizeof ready || ready.magic != kRootInfoMagic) {
-        first = Fault(FaultKind::kRendezvousRefused, absl::StrCat("rank ", c.hello.rank, " (pid ", c.hello.pid,
-                                                                  ") ended while the communicator was being made"));
+        first = Fault(FaultKind::kRendezvousRefused,
+                      absl::StrCat("rank ", c.hello.rank, " (pid ", c.hello.pid,
+                                   ") ended while the communicator was being made"));
       } else if (!ready.ok) {
         first = Fault(FaultKind::kRendezvousRefused,
-                      absl::StrCat("rank ", c.hello.rank, " could not map the others' memory (see its message)"));
+                      absl::StrCat("rank ", c.hello.rank,
+                                   " could not map the others' memory (see its message)"));
       }
     }
     return first;
@@ -301,10 +318,13 @@ class Server {
 Fault ServeRendezvous(UniqueFd listener, const RootInfo& info) {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it: signals belong to the program's threads
+  pthread_sigmask(SIG_SETMASK, &all,
+                  &before);  // the thread inherits it: signals belong to the program's threads
   Fault fault;
   try {
-    std::thread([server = std::make_shared<Server>(std::move(listener), info)] { server->Run(); }).detach();
+    std::thread([server = std::make_shared<Server>(std::move(listener), info)] {
+      server->Run();
+    }).detach();
   } catch (const std::system_error& e) {
     fault = Fault(FaultKind::kSystem, {uint64_t(e.code().value())}, "start the rendezvous thread");
   }

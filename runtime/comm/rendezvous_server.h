@@ -1,5 +1,6 @@
 #pragma once
-// The server side of the rendezvous: a thread of the process that made the root info. It serves one communicator.
+// The server side of the rendezvous: a thread of the process that made the root info. It serves one
+// communicator.
 
 #include "base/fault.h"
 #include "base/fork_guard.h"
@@ -7,8 +8,9 @@
 
 namespace hcclrun {
 
-// Starts the thread and returns. It ends when the communicator is made or refused, or when the first rank's connect
-// timeout passes; it does not end before a first rank came, as long as the process lives.
+// Starts the thread and returns. It ends when the communicator is made or refused, or when the
+// first rank's connect timeout passes; it does not end before a first rank came, as long as the
+// process lives.
 Fault ServeRendezvous(UniqueFd listener, const RootInfo& info);
 
 }  // namespace hcclrun

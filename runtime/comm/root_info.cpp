@@ -17,8 +17,8 @@
 namespace hcclrun {
 namespace {
 
-// FNV-1a: the same in every process, unlike absl::Hash. Only to make the socket's name unguessable without the job's
-// secret; what protects the rendezvous is the secret itself.
+// FNV-1a: the same in every process, unlike absl::Hash. Only to make the socket's name unguessable
+// without the job's secret; what protects the rendezvous is the secret itself.
 uint64_t StableHash(const std::string& text) {
   uint64_t h = 14695981039346656037u;
   for (unsigned char c : text) h = (h ^ c) * 1099511628211u;
@@ -30,7 +30,9 @@ void Put(char* field, size_t size, const std::string& text) {
   memcpy(field, text.data(), std::min(size - 1, text.size()));
 }
 
-bool IsText(const char* field, size_t size) { return memchr(field, 0, size) != nullptr && field[0] != 0; }
+bool IsText(const char* field, size_t size) {
+  return memchr(field, 0, size) != nullptr && field[0] != 0;
+}
 
 }  // namespace
 
@@ -50,13 +52,15 @@ Result<RootInfo> CreateRootInfo(int32_t device) {
     std::string tag = absl::StrCat(job.secret(), ".", n);
     Put(info.socket, sizeof info.socket, absl::StrFormat("hcclrun.%016x%08x", StableHash(tag), n));
     Put(info.secret, sizeof info.secret, job.secret());
-    Put(info.name, sizeof info.name, absl::StrFormat("127.0.0.1%%hcclrun_60000_0_%s.%d", job.id(), n));
+    Put(info.name, sizeof info.name,
+        absl::StrFormat("127.0.0.1%%hcclrun_60000_0_%s.%d", job.id(), n));
   } else {
     info.pid = getpid();
     Put(info.socket, sizeof info.socket, absl::StrCat("hcclrun.", RandomHex(16)));
     Put(info.secret, sizeof info.secret, RandomHex(16));
     Put(info.name, sizeof info.name,
-        absl::StrFormat("127.0.0.1%%hcclrun_60000_%d_%d.%d.%d", device, getpid(), NowNs() / 1000, n));
+        absl::StrFormat("127.0.0.1%%hcclrun_60000_%d_%d.%d.%d", device, getpid(), NowNs() / 1000,
+                        n));
   }
   Result<UniqueFd> listener = ListenAbstract(info.socket, static_cast<int>(kMaxRanks));
   if (listener.ok()) {
@@ -70,13 +74,16 @@ Result<RootInfo> CreateRootInfo(int32_t device) {
 Result<RootInfo> ParseRootInfo(const void* blob) {
   RootInfo info;
   memcpy(&info, blob, sizeof info);
-  if (info.magic != kRootInfoMagic) return Fault(FaultKind::kRootInfoInvalid, "it does not come from HcclGetRootInfo");
-  if (info.layout != kLayoutVersion) return Fault(FaultKind::kBuildMismatch, {kLayoutVersion, info.layout});
+  if (info.magic != kRootInfoMagic)
+    return Fault(FaultKind::kRootInfoInvalid, "it does not come from HcclGetRootInfo");
+  if (info.layout != kLayoutVersion)
+    return Fault(FaultKind::kBuildMismatch, {kLayoutVersion, info.layout});
   if (!IsText(info.socket, sizeof info.socket) || !IsText(info.secret, sizeof info.secret) ||
       !IsText(info.name, sizeof info.name)) {
     return Fault(FaultKind::kRootInfoInvalid, "it is damaged");
   }
-  if (info.uid != geteuid()) return Fault(FaultKind::kRootInfoInvalid, "it belongs to another user");
+  if (info.uid != geteuid())
+    return Fault(FaultKind::kRootInfoInvalid, "it belongs to another user");
   return info;
 }
 

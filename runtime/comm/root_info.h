@@ -1,6 +1,7 @@
 #pragma once
-// The root info: what one process gives to the others so that they find its rendezvous. Everything lies in the first
-// kRootInfoUsed bytes of HcclRootInfo; the rest is neither read nor written, since callers truncate the blob.
+// The root info: what one process gives to the others so that they find its rendezvous. Everything
+// lies in the first kRootInfoUsed bytes of HcclRootInfo; the rest is neither read nor written,
+// since callers truncate the blob.
 
 #include <cstdint>
 #include <string>
@@ -23,10 +24,11 @@ struct RootInfo {
 static_assert(sizeof(RootInfo) <= kRootInfoUsed);
 
 inline constexpr uint64_t kRootInfoMagic = 0x48434c52554e3152;
-inline constexpr uint32_t kRootInfoShared = 1;  // every rank of the job computed it; whoever came first serves it
+inline constexpr uint32_t kRootInfoShared =
+    1;  // every rank of the job computed it; whoever came first serves it
 
-// Makes a root info and starts to serve it (semantics D.1). With hcclrun --shared-root-info the n-th call of every
-// rank of the job gives the same bytes.
+// Makes a root info and starts to serve it (semantics D.1). With hcclrun --shared-root-info the
+// n-th call of every rank of the job gives the same bytes.
 Result<RootInfo> CreateRootInfo(int32_t device);
 
 // Reads and checks a blob of a caller. kRootInfoInvalid or kBuildMismatch.

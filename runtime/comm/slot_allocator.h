@@ -1,7 +1,8 @@
 #pragma once
-// First-fit allocation of slot space: which part of a rank's stride mirrors which registered mapping. Every rank runs
-// the same allocator over the same sequence of calls, so the offsets come out equal without negotiation (semantics
-// A.1.5); the exchange of a registration only compares them. Not thread-safe.
+// First-fit allocation of slot space: which part of a rank's stride mirrors which registered
+// mapping. Every rank runs the same allocator over the same sequence of calls, so the offsets come
+// out equal without negotiation (semantics A.1.5); the exchange of a registration only compares
+// them. Not thread-safe.
 
 #include <cstdint>
 #include <map>

@@ -25,12 +25,14 @@ constexpr int32_t kParameter = 1;
 
 }  // namespace
 
-SymmetricHeap::SymmetricHeap(Communicator* comm) : comm_(comm), slots_(comm->config().stride_bytes) {}
+SymmetricHeap::SymmetricHeap(Communicator* comm)
+    : comm_(comm), slots_(comm->config().stride_bytes) {}
 
 // A.4, the parts that can fail here. What needs the other ranks is part of the first exchange.
 Fault SymmetricHeap::Initialise() {
   const uint64_t stride = comm_->config().stride_bytes, hbm = comm_->device()->heap().size();
-  if (stride == 0 || stride > hbm || stride % kGranule) return Fault(FaultKind::kStrideInvalid, {stride, hbm});
+  if (stride == 0 || stride > hbm || stride % kGranule)
+    return Fault(FaultKind::kStrideInvalid, {stride, hbm});
   return Fault::None();
 }
 
@@ -56,7 +58,8 @@ Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
     return Fault(FaultKind::kWindowNotVmm, {at});  // steps 11-13
   }
   if (bytes > memory.size - uint64_t(static_cast<char*>(address) - memory.base)) {  // step 14
-    return Fault(FaultKind::kOutsideAllocation, {at, bytes, reinterpret_cast<uintptr_t>(memory.base), memory.size}, "addr")
+    return Fault(FaultKind::kOutsideAllocation,
+                 {at, bytes, reinterpret_cast<uintptr_t>(memory.base), memory.size}, "addr")
         .WithCode(kParameter);
   }
   Result<std::shared_ptr<PhysicalMemory>> physical = PhysicalMemoryAt(address);
@@ -69,7 +72,8 @@ Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
       uint64_t offset = slots_.Allocate(memory.size);
       if (offset == SlotAllocator::kNone) {  // step 15
         by_identity_.erase(memory.identity);
-        return Fault(FaultKind::kWindowSlotsFull, {memory.size, slots_.largest_free(), comm_->config().stride_bytes});
+        return Fault(FaultKind::kWindowSlotsFull,
+                     {memory.size, slots_.largest_free(), comm_->config().stride_bytes});
       }
       known = std::make_shared<SymmetricMapping>();
       known->identity = memory.identity;
@@ -90,21 +94,28 @@ Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
   return Add({mapping, static_cast<char*>(address), bytes});
 }
 
-// Steps 17 and 18. Who writes what: this rank its entry of the round's bank, before its arrival (seq_cst); everybody
-// reads all entries after all arrivals. A rank that never comes is named after the connect timeout, at once if it can
-// no longer come; the heap is out of use on all ranks then, because a late arrival would complete the wrong round (A.5).
-Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes, uint64_t heap_offset) {
+// Steps 17 and 18. Who writes what: this rank its entry of the round's bank, before its arrival
+// (seq_cst); everybody reads all entries after all arrivals. A rank that never comes is named after
+// the connect timeout, at once if it can no longer come; the heap is out of use on all ranks then,
+// because a late arrival would complete the wrong round (A.5).
+Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
+                              uint64_t heap_offset) {
   const ControlView& view = comm_->view();
   const uint32_t ranks = comm_->size(), me = comm_->rank();
   const uint64_t round = rounds_++;
   const uint64_t target = (round + 1) * ranks;
   std::atomic<uint64_t>& arrivals = view.header->window_arrivals;
   // Every change of `arrivals` before target is an arrival at this round, or the end of it.
-  auto complete = [&] { return (arrivals.load(std::memory_order_seq_cst) & ~kWindowsBroken) >= target; };
-  auto given_up = [&] { return (arrivals.load(std::memory_order_seq_cst) & kWindowsBroken) != 0 && !complete(); };
+  auto complete = [&] {
+    return (arrivals.load(std::memory_order_seq_cst) & ~kWindowsBroken) >= target;
+  };
+  auto given_up = [&] {
+    return (arrivals.load(std::memory_order_seq_cst) & kWindowsBroken) != 0 && !complete();
+  };
   const int64_t begin = NowNs();
   auto missing = [&](bool late) {
-    broken_ = RoundFault(FaultKind::kWindowMissingRank, round, uint64_t(NowNs() - begin) / 1'000'000);
+    broken_ =
+        RoundFault(FaultKind::kWindowMissingRank, round, uint64_t(NowNs() - begin) / 1'000'000);
     broken_.n[2] = late;
     if (round == 0) broken_.code_override = kFirstRoundMissing;
     return broken_;
@@ -112,9 +123,16 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes, ui
   if (given_up()) return missing(true);
 
   WindowEntry& mine = view.window(round, me);
-  mine = {round,       mapping->slot_offset, mapping->bytes, user_bytes, mapping->birth_round,
-          heap_offset, comm_->config().stride_bytes, 0};
-  view.ranks[me].call.store(static_cast<uint32_t>(CallId::HcclCommSymWinRegister), std::memory_order_relaxed);
+  mine = {round,
+          mapping->slot_offset,
+          mapping->bytes,
+          user_bytes,
+          mapping->birth_round,
+          heap_offset,
+          comm_->config().stride_bytes,
+          0};
+  view.ranks[me].call.store(static_cast<uint32_t>(CallId::HcclCommSymWinRegister),
+                            std::memory_order_relaxed);
   view.ranks[me].windows.store(round + 1, std::memory_order_seq_cst);
   for (uint64_t now = arrivals.load(std::memory_order_seq_cst);;) {
     if (now & kWindowsBroken) return missing(true);
@@ -125,7 +143,9 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes, ui
 
   const Deadline deadline = Deadline::After(comm_->config().connect_timeout_ms);
   while (!complete()) {
-    auto ready = [&] { return complete() || given_up() || AbortOf(view).cause != AbortCause::kNone; };
+    auto ready = [&] {
+      return complete() || given_up() || AbortOf(view).cause != AbortCause::kNone;
+    };
     if (!WaitPolicy::OfThread().Outlast(view.header->oversubscribed != 0, ready)) {
       view.header->event.WaitOnce(ready, deadline.Remaining(EventCount::kSliceNs));
     }
@@ -134,7 +154,8 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes, ui
     // A rank that left without a failure, before what else may have happened because of that.
     bool hopeless = false;
     for (uint32_t r = 0; r < ranks; r++) {
-      const auto state = static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
+      const auto state =
+          static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
       hopeless |= (state == RankState::kDestroyed || state == RankState::kExited) &&
                   view.ranks[r].windows.load(std::memory_order_seq_cst) <= round;
     }
@@ -143,11 +164,13 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes, ui
     }
     if (!hopeless && !deadline.passed()) continue;
     uint64_t now = arrivals.load(std::memory_order_seq_cst);
-    while (now < target && !arrivals.compare_exchange_weak(now, now | kWindowsBroken, std::memory_order_seq_cst)) {
+    while (now < target &&
+           !arrivals.compare_exchange_weak(now, now | kWindowsBroken, std::memory_order_seq_cst)) {
     }
     view.header->event.Notify();
   }
-  std::vector<WindowEntry> entries(&view.window(round, 0), &view.window(round, 0) + ranks);  // private copies
+  std::vector<WindowEntry> entries(&view.window(round, 0),
+                                   &view.window(round, 0) + ranks);  // private copies
   if (Fault f = Compare(entries, round)) return f;
   std::vector<uint64_t> offsets;
   for (uint32_t r = 0; r < ranks; r++) {
@@ -166,7 +189,8 @@ Fault SymmetricHeap::Compare(const std::vector<WindowEntry>& entries, uint64_t r
   const WindowEntry& first = entries[0];
   bool sizes_agree = true, strides_agree = true;
   for (const WindowEntry& e : entries) {
-    if (e.slot_offset != first.slot_offset || e.mapped_bytes != first.mapped_bytes || e.birth_round != first.birth_round) {
+    if (e.slot_offset != first.slot_offset || e.mapped_bytes != first.mapped_bytes ||
+        e.birth_round != first.birth_round) {
       return RoundFault(FaultKind::kWindowMismatch, round, 0);
     }
     sizes_agree &= e.user_bytes == first.user_bytes;
@@ -177,12 +201,14 @@ Fault SymmetricHeap::Compare(const std::vector<WindowEntry>& entries, uint64_t r
   }
   if (!sizes_agree || !strides_agree) {
     for (uint32_t r = 1; r < entries.size(); r++) {
-      const bool size = entries[r].user_bytes != first.user_bytes, stride = entries[r].stride != first.stride;
+      const bool size = entries[r].user_bytes != first.user_bytes,
+                 stride = entries[r].stride != first.stride;
       if (!size && !stride) continue;
       Tell(LogLevel::kWarning,
            absl::StrCat("HcclCommSymWinRegister on ", comm_->name(), ": ",
-                        size ? "size" : "hcclSymWinMaxMemSizePerRank", " is ", size ? first.user_bytes : first.stride,
-                        " on rank 0 and ", size ? entries[r].user_bytes : entries[r].stride, " on rank ", r,
+                        size ? "size" : "hcclSymWinMaxMemSizePerRank", " is ",
+                        size ? first.user_bytes : first.stride, " on rank 0 and ",
+                        size ? entries[r].user_bytes : entries[r].stride, " on rank ", r,
                         "; all ranks should pass the same (HCCLRUN_CHECK=error refuses this)"));
       break;
     }
@@ -210,7 +236,8 @@ void SymmetricHeap::Drop(const std::shared_ptr<SymmetricMapping>& mapping) {
   slots_.Free(mapping->slot_offset, mapping->bytes);
   by_identity_.erase(mapping->identity);
   // Other memory may have been mapped there and registered since.
-  if (auto it = by_base_.find(mapping->base); it != by_base_.end() && it->second == mapping) by_base_.erase(it);
+  if (auto it = by_base_.find(mapping->base); it != by_base_.end() && it->second == mapping)
+    by_base_.erase(it);
 }
 
 bool SymmetricHeap::Deregister(uint64_t window) {
@@ -229,7 +256,8 @@ bool SymmetricHeap::Deregister(uint64_t window) {
 Result<uint64_t> SymmetricHeap::Find(const void* address, uint64_t bytes, uint64_t* offset) {
   const char* p = static_cast<const char*>(address);
   std::lock_guard<std::mutex> lock(mutex_);
-  // Ascending mapping base, then the earliest window on it (A.8); only one mapping can hold the address.
+  // Ascending mapping base, then the earliest window on it (A.8); only one mapping can hold the
+  // address.
   auto it = by_base_.upper_bound(const_cast<char*>(p));
   if (it != by_base_.begin()) {
     const std::shared_ptr<SymmetricMapping>& mapping = std::prev(it)->second;
@@ -251,7 +279,8 @@ Result<char*> SymmetricHeap::PeerPointer(uint64_t window, uint64_t offset, uint3
   if (it == windows_.end()) return Fault(FaultKind::kUnknownHandle, {window}, "window");
   const Window& w = it->second;
   const uint64_t bytes = w.mapping ? w.mapping->bytes : w.bytes;
-  if (peer >= comm_->size()) return Fault(FaultKind::kBadValue, {peer, 0, comm_->size() - 1}, "peerRank");
+  if (peer >= comm_->size())
+    return Fault(FaultKind::kBadValue, {peer, 0, comm_->size() - 1}, "peerRank");
   if (offset >= bytes) return Fault(FaultKind::kBadValue, {offset, 0, bytes - 1}, "offset");
   if (!w.mapping) return w.address + offset;
   return comm_->heap_base(peer) + w.mapping->heap_offsets[peer] + offset;

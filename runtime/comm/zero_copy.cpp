@@ -3,7 +3,6 @@
 #include <map>
 #include <mutex>
 
-
 namespace hcclrun {
 namespace {
 
@@ -11,8 +10,8 @@ using Ranges = std::map<uint64_t, uint64_t>;  // start -> bytes, disjoint
 
 struct Tables {
   std::mutex mutex;
-  Ranges set;  // guarded by mutex
-  Ranges active;  // guarded by mutex
+  Ranges set;         // guarded by mutex
+  Ranges active;      // guarded by mutex
   bool used = false;  // guarded by mutex
 };
 
@@ -37,7 +36,8 @@ Ranges::const_iterator Container(const Ranges& ranges, uint64_t start, uint64_t 
 }
 
 Fault NotSet(uint64_t address) {
-  return Fault(FaultKind::kZeroCopy, {address}, "does not lie in a range of HcclCommSetMemoryRange");
+  return Fault(FaultKind::kZeroCopy, {address},
+               "does not lie in a range of HcclCommSetMemoryRange");
 }
 
 }  // namespace
@@ -63,9 +63,12 @@ Fault ZeroCopyRanges::Unset(uint64_t base) {
   Tables& t = GetTables();
   std::lock_guard<std::mutex> lock(t.mutex);
   auto it = t.set.find(base);
-  if (it == t.set.end()) return Fault(FaultKind::kZeroCopy, {base}, "is not the start of a range of HcclCommSetMemoryRange");
+  if (it == t.set.end())
+    return Fault(FaultKind::kZeroCopy, {base},
+                 "is not the start of a range of HcclCommSetMemoryRange");
   if (Overlaps(t.active, it->first, it->second)) {
-    return Fault(FaultKind::kZeroCopy, {base}, "still has active memory; call HcclCommDeactivateCommMemory on it first");
+    return Fault(FaultKind::kZeroCopy, {base},
+                 "still has active memory; call HcclCommDeactivateCommMemory on it first");
   }
   t.set.erase(it);
   return Fault::None();
@@ -74,8 +77,10 @@ Fault ZeroCopyRanges::Unset(uint64_t base) {
 Fault ZeroCopyRanges::Activate(uint64_t address, uint64_t bytes) {
   Tables& t = GetTables();
   std::lock_guard<std::mutex> lock(t.mutex);
-  if (!t.used || bytes == 0 || Container(t.set, address, bytes) == t.set.end()) return NotSet(address);
-  if (Overlaps(t.active, address, bytes)) return Fault(FaultKind::kZeroCopy, {address}, "overlaps memory that is active already");
+  if (!t.used || bytes == 0 || Container(t.set, address, bytes) == t.set.end())
+    return NotSet(address);
+  if (Overlaps(t.active, address, bytes))
+    return Fault(FaultKind::kZeroCopy, {address}, "overlaps memory that is active already");
   t.active[address] = bytes;
   return Fault::None();
 }
@@ -84,7 +89,8 @@ Fault ZeroCopyRanges::Deactivate(uint64_t address) {
   Tables& t = GetTables();
   std::lock_guard<std::mutex> lock(t.mutex);
   if (t.active.erase(address) == 0) {
-    return Fault(FaultKind::kZeroCopy, {address}, "is not the start of memory of HcclCommActivateCommMemory");
+    return Fault(FaultKind::kZeroCopy, {address},
+                 "is not the start of memory of HcclCommActivateCommMemory");
   }
   return Fault::None();
 }

@@ -1,8 +1,8 @@
 #pragma once
-// Memory that a framework has declared for zero copy (semantics D.10): address ranges, and the mapped blocks in them
-// that are active. The tables belong to the process, as on hardware; every communicator sees them. Since all heaps
-// are mapped anyway, activation exports nothing: it only makes operations on the block eligible for the direct path.
-// Any thread.
+// Memory that a framework has declared for zero copy (semantics D.10): address ranges, and the
+// mapped blocks in them that are active. The tables belong to the process, as on hardware; every
+// communicator sees them. Since all heaps are mapped anyway, activation exports nothing: it only
+// makes operations on the block eligible for the direct path. Any thread.
 
 #include <cstdint>
 

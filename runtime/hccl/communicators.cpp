@@ -14,11 +14,12 @@ using namespace hcclrun;  // NOLINT: the boundary's definitions are in the globa
 
 namespace {
 
-Fault MakeCommunicator(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank, const HcclCommConfig* config,
-                       bool with_config, HcclComm* out) {
+Fault MakeCommunicator(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
+                       const HcclCommConfig* config, bool with_config, HcclComm* out) {
   Result<Device*> device = Device::Current();
   if (!device.ok()) return device.fault();
-  if (ranks == 0 || ranks > kMaxRanks) return Fault(FaultKind::kBadValue, {ranks, 1, kMaxRanks}, "nRanks");
+  if (ranks == 0 || ranks > kMaxRanks)
+    return Fault(FaultKind::kBadValue, {ranks, 1, kMaxRanks}, "nRanks");
   if (rank >= ranks) return Fault(FaultKind::kBadValue, {rank, 0, ranks - 1}, "rank");
   if (!out) return Null("comm");
   if (!blob) return Null("rootInfo");
@@ -28,7 +29,8 @@ Fault MakeCommunicator(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank, 
   if (!read.ok()) return read.fault();
   Result<RootInfo> info = ParseRootInfo(blob);
   if (!info.ok()) return info.fault();
-  if (Fault f = CheckNameFree(read->name.empty() ? info->name : read->name, (*device)->id())) return f;
+  if (Fault f = CheckNameFree(read->name.empty() ? info->name : read->name, (*device)->id()))
+    return f;
   Result<std::shared_ptr<Communicator>> comm = Communicator::Create(*info, ranks, rank, *read);
   if (!comm.ok()) return comm.fault();
   *out = AddCommunicator(std::move(*comm));
@@ -52,7 +54,8 @@ HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) {
   });
 }
 
-HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, HcclComm* comm) {
+HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
+                                HcclComm* comm) {
   return Guarded(CallId::HcclCommInitRootInfo,
                  [&] { return MakeCommunicator(nRanks, rootInfo, rank, nullptr, false, comm); });
 }
@@ -64,54 +67,70 @@ HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootI
 }
 
 HcclResult HcclCommDestroy(HcclComm comm) {
-  return Guarded(CallId::HcclCommDestroy, [&] { return comm ? RemoveCommunicator(comm) : Fault::None(); });
+  return Guarded(CallId::HcclCommDestroy,
+                 [&] { return comm ? RemoveCommunicator(comm) : Fault::None(); });
 }
 
 HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) {
-  return Guarded(CallId::HcclGetRankSize, [&]() -> Fault {
-    if (!comm) return Null("comm");
-    if (!rankSize) return Null("rankSize");
-    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
-    if (!c.ok()) return c.fault();
-    *rankSize = (*c)->size();
-    return Fault::None();
-  }, false);
+  return Guarded(
+      CallId::HcclGetRankSize,
+      [&]() -> Fault {
+        if (!comm) return Null("comm");
+        if (!rankSize) return Null("rankSize");
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        if (!c.ok()) return c.fault();
+        *rankSize = (*c)->size();
+        return Fault::None();
+      },
+      false);
 }
 
 HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank) {
-  return Guarded(CallId::HcclGetRankId, [&]() -> Fault {
-    if (!comm) return Null("comm");
-    if (!rank) return Null("rank");
-    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
-    if (!c.ok()) return c.fault();
-    *rank = (*c)->rank();
-    return Fault::None();
-  }, false);
+  return Guarded(
+      CallId::HcclGetRankId,
+      [&]() -> Fault {
+        if (!comm) return Null("comm");
+        if (!rank) return Null("rank");
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        if (!c.ok()) return c.fault();
+        *rank = (*c)->rank();
+        return Fault::None();
+      },
+      false);
 }
 
 HcclResult HcclGetCommName(HcclComm comm, char* commName) {
-  return Guarded(CallId::HcclGetCommName, [&]() -> Fault {
-    if (!comm) return Null("comm");
-    if (!commName) return Null("commName");
-    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
-    if (!c.ok()) return c.fault();
-    const std::string& name = (*c)->name();
-    memcpy(commName, name.c_str(), name.size() + 1);  // at most COMM_NAME_MAX_LENGTH with the terminator
-    return Fault::None();
-  }, false);
+  return Guarded(
+      CallId::HcclGetCommName,
+      [&]() -> Fault {
+        if (!comm) return Null("comm");
+        if (!commName) return Null("commName");
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        if (!c.ok()) return c.fault();
+        const std::string& name = (*c)->name();
+        memcpy(commName, name.c_str(),
+               name.size() + 1);  // at most COMM_NAME_MAX_LENGTH with the terminator
+        return Fault::None();
+      },
+      false);
 }
 
 HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError) {
-  return Guarded(CallId::HcclGetCommAsyncError, [&]() -> Fault {
-    if (!comm) return Null("comm");
-    if (!asyncError) return Null("asyncError");
-    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
-    if (!c.ok()) return c.fault();
-    // A time-out is not reported here (semantics D.6).
-    Fault fault = (*c)->AsyncFault();
-    *asyncError = fault.kind == FaultKind::kExecTimeout ? HCCL_SUCCESS : static_cast<HcclResult>(HcclCodeOf(fault));
-    return Fault::None();
-  }, false);
+  return Guarded(
+      CallId::HcclGetCommAsyncError,
+      [&]() -> Fault {
+        if (!comm) return Null("comm");
+        if (!asyncError) return Null("asyncError");
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        if (!c.ok()) return c.fault();
+        // A time-out is not reported here (semantics D.6).
+        Fault fault = (*c)->AsyncFault();
+        *asyncError = fault.kind == FaultKind::kExecTimeout
+                          ? HCCL_SUCCESS
+                          : static_cast<HcclResult>(HcclCodeOf(fault));
+        return Fault::None();
+      },
+      false);
 }
 
 uint32_t HcclGetCommConfigCapability(void) { return HCCL_COMM_CONFIG_RESERVED; }
@@ -119,32 +138,58 @@ uint32_t HcclGetCommConfigCapability(void) { return HCCL_COMM_CONFIG_RESERVED; }
 const char* HcclGetErrorString(HcclResult code) {
   const int32_t value = RawValue(code);
   switch (value) {
-    case 0: return "no error";
-    case 1: return "parameter error";
-    case 2: return "empty pointer";
-    case 3: return "memory error";
-    case 4: return "internal error";
-    case 5: return "not support feature";
-    case 6: return "not found specific resource";
-    case 7: return "resource unavailable";
-    case 8: return "call system interface error";
-    case 9: return "timeout";
-    case 10: return "open file fail";
-    case 11: return "tcp connect fail";
-    case 12: return "roce connect fail";
-    case 13: return "tcp transfer fail";
-    case 14: return "roce transfer fail";
-    case 15: return "call runtime api fail";
-    case 16: return "call driver api fail";
-    case 17: return "call profiling api fail";
-    case 18: return "call cce api fail";
-    case 19: return "call network api fail";
-    case 20: return "try again";
-    case 21: return "error cqe";
-    case 22: return "error communicator suspending";
-    case 23: return "retry constraint";
-    case 24: return "out of memory";
-    default: return value < 0 || value >= HCCL_E_RESERVED ? "unknown error" : "unknown err";
+    case 0:
+      return "no error";
+    case 1:
+      return "parameter error";
+    case 2:
+      return "empty pointer";
+    case 3:
+      return "memory error";
+    case 4:
+      return "internal error";
+    case 5:
+      return "not support feature";
+    case 6:
+      return "not found specific resource";
+    case 7:
+      return "resource unavailable";
+    case 8:
+      return "call system interface error";
+    case 9:
+      return "timeout";
+    case 10:
+      return "open file fail";
+    case 11:
+      return "tcp connect fail";
+    case 12:
+      return "roce connect fail";
+    case 13:
+      return "tcp transfer fail";
+    case 14:
+      return "roce transfer fail";
+    case 15:
+      return "call runtime api fail";
+    case 16:
+      return "call driver api fail";
+    case 17:
+      return "call profiling api fail";
+    case 18:
+      return "call cce api fail";
+    case 19:
+      return "call network api fail";
+    case 20:
+      return "try again";
+    case 21:
+      return "error cqe";
+    case 22:
+      return "error communicator suspending";
+    case 23:
+      return "retry constraint";
+    case 24:
+      return "out of memory";
+    default:
+      return value < 0 || value >= HCCL_E_RESERVED ? "unknown error" : "unknown err";
   }
 }
 

@@ -19,7 +19,8 @@ struct Stamp {
 
 class Reader {
  public:
-  Reader(const void* config, const Stamp& stamp) : bytes_(static_cast<const char*>(config)), stamp_(stamp) {}
+  Reader(const void* config, const Stamp& stamp)
+      : bytes_(static_cast<const char*>(config)), stamp_(stamp) {}
 
   // The field at `offset` if version and size include it; `absent` otherwise.
   template <class T>
@@ -45,10 +46,13 @@ class Reader {
 constexpr uint32_t kNotSet = 0xffffffff;
 constexpr size_t kLargestSize = 1 << 16;  // beyond it the stamp is garbage
 
-Fault Invalid(const char* field, uint64_t value) { return Fault(FaultKind::kConfigInvalid, {value}, field); }
+Fault Invalid(const char* field, uint64_t value) {
+  return Fault(FaultKind::kConfigInvalid, {value}, field);
+}
 
 void Ignored(const char* field, int64_t value) {
-  Tell(LogLevel::kWarning, absl::StrCat("the communicator configuration has ", field, " = ", value, ", which is ignored"));
+  Tell(LogLevel::kWarning, absl::StrCat("the communicator configuration has ", field, " = ", value,
+                                        ", which is ignored"));
 }
 
 }  // namespace
@@ -66,7 +70,8 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
 
   Stamp stamp;
   memcpy(&stamp, config, sizeof stamp);
-  if (stamp.magic != HCCL_COMM_CONFIG_MAGIC_WORD || stamp.size < FIELD(hcclBufferSize) || stamp.size > kLargestSize) {
+  if (stamp.magic != HCCL_COMM_CONFIG_MAGIC_WORD || stamp.size < FIELD(hcclBufferSize) ||
+      stamp.size > kLargestSize) {
     return Fault(FaultKind::kConfigInvalid, {stamp.magic},
                  "a wrong magic word or size (call HcclCommConfigInit on it first)");
   }
@@ -77,18 +82,29 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
   if (buffer_mb != kNotSet) result.buffer_bytes = uint64_t{buffer_mb} << 20;
 
   uint32_t deterministic = read.Field<uint32_t>(FIELD(hcclDeterministic), 1, kNotSet);
-  if (deterministic != kNotSet && deterministic > 2) return Invalid("hcclDeterministic", deterministic);
-  if (deterministic == 2) Tell(LogLevel::kWarning, "hcclDeterministic = 2 is taken as 1: results are always deterministic here");
+  if (deterministic != kNotSet && deterministic > 2)
+    return Invalid("hcclDeterministic", deterministic);
+  if (deterministic == 2)
+    Tell(LogLevel::kWarning,
+         "hcclDeterministic = 2 is taken as 1: results are always deterministic here");
 
   result.name = read.Text(FIELD(hcclCommName), COMM_NAME_MAX_LENGTH, 1);
 
   switch (uint32_t mode = read.Field<uint32_t>(FIELD(hcclOpExpansionMode), 4, 0)) {
-    case 0: break;
-    case 1: result.expansion = Expansion::kHost; break;
-    case 2: result.expansion = Expansion::kAiCpu; break;
+    case 0:
+      break;
+    case 1:
+      result.expansion = Expansion::kHost;
+      break;
+    case 2:
+      result.expansion = Expansion::kAiCpu;
+      break;
     case 3:
-    case 4: result.expansion = Expansion::kAiv; break;
-    default: Ignored("hcclOpExpansionMode", mode);
+    case 4:
+      result.expansion = Expansion::kAiv;
+      break;
+    default:
+      Ignored("hcclOpExpansionMode", mode);
   }
   uint8_t graph_zero_copy = read.Field<uint8_t>(FIELD(aclGraphZeroCopyEnable), 7, 0);
   if (graph_zero_copy > 1) return Invalid("aclGraphZeroCopyEnable", graph_zero_copy);
@@ -102,8 +118,10 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
     }
   }
   // In GB; 0 and too large values are found by the first registration (semantics A.2).
-  uint64_t stride_gb = read.Field<uint64_t>(FIELD(hcclSymWinMaxMemSizePerRank), 10, HCCL_DEFAULT_SYMMETRIC_MEMORY_STRIDE);
-  result.stride_bytes = stride_gb > (UINT64_MAX >> 30) ? UINT64_MAX & ~uint64_t{(1 << 30) - 1} : stride_gb << 30;
+  uint64_t stride_gb = read.Field<uint64_t>(FIELD(hcclSymWinMaxMemSizePerRank), 10,
+                                            HCCL_DEFAULT_SYMMETRIC_MEMORY_STRIDE);
+  result.stride_bytes =
+      stride_gb > (UINT64_MAX >> 30) ? UINT64_MAX & ~uint64_t{(1 << 30) - 1} : stride_gb << 30;
   return result;
 }
 

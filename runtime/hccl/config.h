@@ -5,9 +5,10 @@
 
 namespace hcclrun {
 
-// The communicator configuration of a caller, over the environment, over the defaults (semantics D.3). Reads only as
-// many bytes as the caller's header stamped into the struct, and a field only if the stamped version has it, so that
-// every historical size and version is accepted. `config` may be null: environment and defaults.
+// The communicator configuration of a caller, over the environment, over the defaults (semantics
+// D.3). Reads only as many bytes as the caller's header stamped into the struct, and a field only
+// if the stamped version has it, so that every historical size and version is accepted. `config`
+// may be null: environment and defaults.
 Result<CommConfig> ReadConfig(const HcclCommConfig* config);
 
 }  // namespace hcclrun

@@ -17,14 +17,16 @@
 
 using namespace hcclrun;  // NOLINT: the boundary's definitions are in the global namespace
 
-static_assert(int(Path::kWindow) == HCCLRUN_PATH_WINDOW && int(Path::kBuffered) == HCCLRUN_PATH_BUFFERED);
+static_assert(int(Path::kWindow) == HCCLRUN_PATH_WINDOW &&
+              int(Path::kBuffered) == HCCLRUN_PATH_BUFFERED);
 
 namespace {
 
 constexpr int64_t kSliceNs = 200'000'000;
 
-// The n-th call of every rank uses slot n of the board in the job page (shm/job_page.h): rank 0 writes it once, the
-// others wait for its flag, looking at the launcher's abort flag at least every 200 ms.
+// The n-th call of every rank uses slot n of the board in the job page (shm/job_page.h): rank 0
+// writes it once, the others wait for its flag, looking at the launcher's abort flag at least every
+// 200 ms.
 Fault ShareRootInfo(HcclRootInfo* root_info) {
   if (!root_info) return Null("rootInfo");
   JobPage* page = Lifeline::Page();
@@ -32,7 +34,8 @@ Fault ShareRootInfo(HcclRootInfo* root_info) {
   static std::atomic<uint32_t> calls{0};
   const uint32_t n = calls.fetch_add(1, std::memory_order_relaxed);
   if (n >= kBoardSlots) {
-    return Fault(FaultKind::kBadValue, {n + 1, 1, kBoardSlots}, "the number of calls").WithCode(HCCL_E_UNAVAIL);
+    return Fault(FaultKind::kBadValue, {n + 1, 1, kBoardSlots}, "the number of calls")
+        .WithCode(HCCL_E_UNAVAIL);
   }
   BoardSlot& slot = page->board[n];
   if (Lifeline::Rank() == 0) {
@@ -46,12 +49,15 @@ Fault ShareRootInfo(HcclRootInfo* root_info) {
   while (slot.ready.load(std::memory_order_acquire) == 0) {
     if (uint32_t failed = page->aborting.load(std::memory_order_acquire)) {
       return Fault(FaultKind::kRendezvousRefused,
-                   failed <= page->ranks ? absl::StrCat("rank ", failed - 1, " of this job has failed")
-                                         : "the job is being ended");
+                   failed <= page->ranks
+                       ? absl::StrCat("rank ", failed - 1, " of this job has failed")
+                       : "the job is being ended");
     }
     // What rank 0 shared before it left is still there.
-    if (page->activity[0].finished.load(std::memory_order_acquire) && !slot.ready.load(std::memory_order_acquire)) {
-      return Fault(FaultKind::kRendezvousRefused, "rank 0 of this job has exited without sharing its root info");
+    if (page->activity[0].finished.load(std::memory_order_acquire) &&
+        !slot.ready.load(std::memory_order_acquire)) {
+      return Fault(FaultKind::kRendezvousRefused,
+                   "rank 0 of this job has exited without sharing its root info");
     }
     if (deadline.passed()) return Fault(FaultKind::kRootUnreachable, {uint64_t(patience_ms)});
     FutexWait(&slot.ready, 0, deadline.Remaining(kSliceNs));
@@ -72,14 +78,17 @@ HcclResult hcclrunShareRootInfo(HcclRootInfo* rootInfo) {
 }
 
 HcclResult hcclrunLastPath(HcclComm comm, hcclrunPath* path) {
-  return Guarded(CallId::hcclrunShareRootInfo, [&]() -> Fault {
-    if (!comm) return Null("comm");
-    if (!path) return Null("path");
-    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
-    if (!c.ok()) return c.fault();
-    *path = static_cast<hcclrunPath>((*c)->last_path());
-    return Fault::None();
-  }, false);
+  return Guarded(
+      CallId::hcclrunShareRootInfo,
+      [&]() -> Fault {
+        if (!comm) return Null("comm");
+        if (!path) return Null("path");
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        if (!c.ok()) return c.fault();
+        *path = static_cast<hcclrunPath>((*c)->last_path());
+        return Fault::None();
+      },
+      false);
 }
 
 }  // extern "C"

@@ -1,6 +1,6 @@
 #pragma once
-// What every HCCL entry point does around its body: refuse in a forked child, note the call, turn the fault into a
-// result code, let no exception out.
+// What every HCCL entry point does around its body: refuse in a forked child, note the call, turn
+// the fault into a result code, let no exception out.
 
 #include <new>
 

@@ -1,4 +1,5 @@
-// HcommMemAlloc and HcommMemFree: mapped physical memory in one call (semantics B.3), made of the public acl calls.
+// HcommMemAlloc and HcommMemFree: mapped physical memory in one call (semantics B.3), made of the
+// public acl calls.
 
 #include "acl/acl.h"
 #include "device/device.h"
@@ -10,7 +11,9 @@ using namespace hcclrun;  // NOLINT: the boundary's definitions are in the globa
 
 namespace {
 
-Fault Failed(const char* call, aclError code) { return Fault(FaultKind::kRuntimeCall, {uint64_t(code)}, call); }
+Fault Failed(const char* call, aclError code) {
+  return Fault(FaultKind::kRuntimeCall, {uint64_t(code)}, call);
+}
 
 Fault AllocateMapped(void** ptr, size_t size) {
   if (!ptr) return Null("ptr");
@@ -24,14 +27,17 @@ Fault AllocateMapped(void** ptr, size_t size) {
   prop.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
   prop.location.id = static_cast<uint32_t>((*device)->id());
   size_t granularity = 0;
-  if (aclError e = aclrtMemGetAllocationGranularity(&prop, ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED, &granularity)) {
+  if (aclError e = aclrtMemGetAllocationGranularity(&prop, ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED,
+                                                    &granularity)) {
     return Failed("aclrtMemGetAllocationGranularity", e);
   }
-  if (size > SIZE_MAX - granularity) return Failed("aclrtMallocPhysical", ACL_ERROR_RT_MEMORY_ALLOCATION);
+  if (size > SIZE_MAX - granularity)
+    return Failed("aclrtMallocPhysical", ACL_ERROR_RT_MEMORY_ALLOCATION);
   const size_t rounded = (size + granularity - 1) / granularity * granularity;
   void* base = nullptr;
   aclrtDrvMemHandle handle = nullptr;
-  if (aclError e = aclrtReserveMemAddress(&base, rounded, 0, nullptr, 1)) return Failed("aclrtReserveMemAddress", e);
+  if (aclError e = aclrtReserveMemAddress(&base, rounded, 0, nullptr, 1))
+    return Failed("aclrtReserveMemAddress", e);
   if (aclError e = aclrtMallocPhysical(&handle, rounded, &prop, 0)) {
     aclrtReleaseMemAddress(base);
     return Failed("aclrtMallocPhysical", e);
@@ -49,7 +55,8 @@ Fault AllocateMapped(void** ptr, size_t size) {
 Fault FreeMapped(void* ptr) {
   if (!ptr) return Fault::None();
   aclrtDrvMemHandle handle = nullptr;
-  if (aclError e = aclrtMemRetainAllocationHandle(ptr, &handle)) return Failed("aclrtMemRetainAllocationHandle", e);
+  if (aclError e = aclrtMemRetainAllocationHandle(ptr, &handle))
+    return Failed("aclrtMemRetainAllocationHandle", e);
   aclError unmapped = aclrtUnmapMem(ptr);
   aclrtFreePhysical(handle);  // the reference of Retain
   if (unmapped) return Failed("aclrtUnmapMem", unmapped);

@@ -9,13 +9,16 @@
 
 using namespace hcclrun;  // NOLINT: the boundary's definitions are in the global namespace
 
-static_assert(int(DataType::kInt8) == HCCL_DATA_TYPE_INT8 && int(DataType::kInt16) == HCCL_DATA_TYPE_INT16 &&
-              int(DataType::kInt32) == HCCL_DATA_TYPE_INT32 && int(DataType::kFp16) == HCCL_DATA_TYPE_FP16 &&
-              int(DataType::kFp32) == HCCL_DATA_TYPE_FP32 && int(DataType::kInt64) == HCCL_DATA_TYPE_INT64 &&
-              int(DataType::kUint64) == HCCL_DATA_TYPE_UINT64 && int(DataType::kUint8) == HCCL_DATA_TYPE_UINT8 &&
-              int(DataType::kUint16) == HCCL_DATA_TYPE_UINT16 && int(DataType::kUint32) == HCCL_DATA_TYPE_UINT32 &&
-              int(DataType::kFp64) == HCCL_DATA_TYPE_FP64 && int(DataType::kBf16) == HCCL_DATA_TYPE_BFP16 &&
-              int(DataType::kInt128) == HCCL_DATA_TYPE_INT128);
+static_assert(
+    int(DataType::kInt8) == HCCL_DATA_TYPE_INT8 && int(DataType::kInt16) == HCCL_DATA_TYPE_INT16 &&
+    int(DataType::kInt32) == HCCL_DATA_TYPE_INT32 && int(DataType::kFp16) == HCCL_DATA_TYPE_FP16 &&
+    int(DataType::kFp32) == HCCL_DATA_TYPE_FP32 && int(DataType::kInt64) == HCCL_DATA_TYPE_INT64 &&
+    int(DataType::kUint64) == HCCL_DATA_TYPE_UINT64 &&
+    int(DataType::kUint8) == HCCL_DATA_TYPE_UINT8 &&
+    int(DataType::kUint16) == HCCL_DATA_TYPE_UINT16 &&
+    int(DataType::kUint32) == HCCL_DATA_TYPE_UINT32 &&
+    int(DataType::kFp64) == HCCL_DATA_TYPE_FP64 && int(DataType::kBf16) == HCCL_DATA_TYPE_BFP16 &&
+    int(DataType::kInt128) == HCCL_DATA_TYPE_INT128);
 static_assert(int(ReduceOp::kSum) == HCCL_REDUCE_SUM && int(ReduceOp::kProd) == HCCL_REDUCE_PROD &&
               int(ReduceOp::kMax) == HCCL_REDUCE_MAX && int(ReduceOp::kMin) == HCCL_REDUCE_MIN);
 
@@ -24,7 +27,8 @@ namespace {
 constexpr uint64_t kMaxCount = 0x7FFFFFFFF;  // semantics C.1
 
 Fault CheckCount(uint64_t count, const char* parameter) {
-  return count > kMaxCount ? Fault(FaultKind::kBadValue, {count, 0, kMaxCount}, parameter) : Fault::None();
+  return count > kMaxCount ? Fault(FaultKind::kBadValue, {count, 0, kMaxCount}, parameter)
+                           : Fault::None();
 }
 
 // Enumerations come as the numbers that the caller passed.
@@ -38,7 +42,8 @@ Fault CheckType(int32_t value) {
 Fault CheckMovement(int32_t type) {
   if (Fault f = CheckType(type)) return f;
   const DataType t = static_cast<DataType>(type);
-  if (!MovementSupported(t)) return Fault(FaultKind::kNotSupported, absl::StrCat("data type ", std::string(Name(t))));
+  if (!MovementSupported(t))
+    return Fault(FaultKind::kNotSupported, absl::StrCat("data type ", std::string(Name(t))));
   return Fault::None();
 }
 
@@ -49,13 +54,15 @@ Fault CheckReduction(uint64_t count, const char* parameter, int32_t type, int32_
   const DataType t = static_cast<DataType>(type);
   const ReduceOp o = static_cast<ReduceOp>(op);
   if (!ReductionSupported(t, o)) {
-    return Fault(FaultKind::kNotSupported, absl::StrCat("the reduction ", std::string(Name(o)), " of ", std::string(Name(t))));
+    return Fault(FaultKind::kNotSupported, absl::StrCat("the reduction ", std::string(Name(o)),
+                                                        " of ", std::string(Name(t))));
   }
   return Fault::None();
 }
 
 Fault CheckRoot(const Communicator& comm, uint32_t root) {
-  return root >= comm.size() ? Fault(FaultKind::kBadValue, {root, 0, comm.size() - 1}, "root") : Fault::None();
+  return root >= comm.size() ? Fault(FaultKind::kBadValue, {root, 0, comm.size() - 1}, "root")
+                             : Fault::None();
 }
 
 // Looks the handles up and hands the operation over.
@@ -90,8 +97,8 @@ OpRequest Request(Op op, CallId call, int32_t type, uint64_t count, const void* 
 
 extern "C" {
 
-HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op,
-                         HcclComm comm, aclrtStream stream) {
+HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType,
+                         HcclReduceOp op, HcclComm comm, aclrtStream stream) {
   return Guarded(CallId::HcclAllReduce, [&]() -> Fault {
     if (count == 0) return Fault::None();
     if (!comm) return Null("comm");
@@ -99,29 +106,33 @@ HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataT
     if (!recvBuf) return Null("recvBuf");
     if (!stream) return Null("stream");
     if (Fault f = CheckReduction(count, "count", RawValue(dataType), RawValue(op))) return f;
-    OpRequest r = Request(Op::kAllReduce, CallId::HcclAllReduce, RawValue(dataType), count, sendBuf, recvBuf);
+    OpRequest r =
+        Request(Op::kAllReduce, CallId::HcclAllReduce, RawValue(dataType), count, sendBuf, recvBuf);
     r.reduce_op = static_cast<ReduceOp>(RawValue(op));
     return Submit(r, comm, stream);
   });
 }
 
-HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType, HcclReduceOp op,
-                             HcclComm comm, aclrtStream stream) {
+HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount,
+                             HcclDataType dataType, HcclReduceOp op, HcclComm comm,
+                             aclrtStream stream) {
   return Guarded(CallId::HcclReduceScatter, [&]() -> Fault {
     if (recvCount == 0) return Fault::None();
     if (!stream) return Null("stream");
     if (!comm) return Null("comm");
     if (!sendBuf) return Null("sendBuf");
     if (!recvBuf) return Null("recvBuf");
-    if (Fault f = CheckReduction(recvCount, "recvCount", RawValue(dataType), RawValue(op))) return f;
-    OpRequest r = Request(Op::kReduceScatter, CallId::HcclReduceScatter, RawValue(dataType), recvCount, sendBuf, recvBuf);
+    if (Fault f = CheckReduction(recvCount, "recvCount", RawValue(dataType), RawValue(op)))
+      return f;
+    OpRequest r = Request(Op::kReduceScatter, CallId::HcclReduceScatter, RawValue(dataType),
+                          recvCount, sendBuf, recvBuf);
     r.reduce_op = static_cast<ReduceOp>(RawValue(op));
     return Submit(r, comm, stream);
   });
 }
 
-HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclDataType dataType, HcclComm comm,
-                         aclrtStream stream) {
+HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclDataType dataType,
+                         HcclComm comm, aclrtStream stream) {
   return Guarded(CallId::HcclAllGather, [&]() -> Fault {
     if (sendCount == 0) return Fault::None();
     if (!comm) return Null("comm");
@@ -130,31 +141,41 @@ HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclD
     if (!stream) return Null("stream");
     if (Fault f = CheckCount(sendCount, "sendCount")) return f;
     if (Fault f = CheckMovement(RawValue(dataType))) return f;
-    return Submit(Request(Op::kAllGather, CallId::HcclAllGather, RawValue(dataType), sendCount, sendBuf, recvBuf), comm, stream);
-  });
-}
-
-HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, HcclDataType sendType, const void* recvBuf,
-                        uint64_t recvCount, HcclDataType recvType, HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclAlltoAll, [&]() -> Fault {
-    if (sendCount == 0 && recvCount == 0) return Fault::None();
-    if (!sendBuf) return Null("sendBuf");
-    if (!recvBuf) return Null("recvBuf");
-    if (sendCount != recvCount) return Fault(FaultKind::kBadValue, {recvCount, sendCount, sendCount}, "recvCount");
-    if (RawValue(sendType) != RawValue(recvType)) {
-      return Fault(FaultKind::kBadValue, {uint64_t(int64_t{RawValue(recvType)}), uint64_t(int64_t{RawValue(sendType)}), uint64_t(int64_t{RawValue(sendType)})}, "recvType");
-    }
-    if (!stream) return Null("stream");
-    if (!comm) return Null("comm");
-    if (sendBuf == recvBuf) return Fault(FaultKind::kBadValue, {reinterpret_cast<uintptr_t>(recvBuf), 0, 0}, "recvBuf equals sendBuf and");
-    if (Fault f = CheckMovement(RawValue(sendType))) return f;
-    return Submit(Request(Op::kAllToAll, CallId::HcclAlltoAll, RawValue(sendType), sendCount, sendBuf, const_cast<void*>(recvBuf)),
+    return Submit(Request(Op::kAllGather, CallId::HcclAllGather, RawValue(dataType), sendCount,
+                          sendBuf, recvBuf),
                   comm, stream);
   });
 }
 
-HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint32_t root, HcclComm comm,
-                         aclrtStream stream) {
+HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, HcclDataType sendType,
+                        const void* recvBuf, uint64_t recvCount, HcclDataType recvType,
+                        HcclComm comm, aclrtStream stream) {
+  return Guarded(CallId::HcclAlltoAll, [&]() -> Fault {
+    if (sendCount == 0 && recvCount == 0) return Fault::None();
+    if (!sendBuf) return Null("sendBuf");
+    if (!recvBuf) return Null("recvBuf");
+    if (sendCount != recvCount)
+      return Fault(FaultKind::kBadValue, {recvCount, sendCount, sendCount}, "recvCount");
+    if (RawValue(sendType) != RawValue(recvType)) {
+      return Fault(FaultKind::kBadValue,
+                   {uint64_t(int64_t{RawValue(recvType)}), uint64_t(int64_t{RawValue(sendType)}),
+                    uint64_t(int64_t{RawValue(sendType)})},
+                   "recvType");
+    }
+    if (!stream) return Null("stream");
+    if (!comm) return Null("comm");
+    if (sendBuf == recvBuf)
+      return Fault(FaultKind::kBadValue, {reinterpret_cast<uintptr_t>(recvBuf), 0, 0},
+                   "recvBuf equals sendBuf and");
+    if (Fault f = CheckMovement(RawValue(sendType))) return f;
+    return Submit(Request(Op::kAllToAll, CallId::HcclAlltoAll, RawValue(sendType), sendCount,
+                          sendBuf, const_cast<void*>(recvBuf)),
+                  comm, stream);
+  });
+}
+
+HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint32_t root,
+                         HcclComm comm, aclrtStream stream) {
   return Guarded(CallId::HcclBroadcast, [&]() -> Fault {
     if (count == 0) return Fault::None();
     if (!stream) return Null("stream");
@@ -162,14 +183,15 @@ HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint3
     if (!buf) return Null("buf");
     if (Fault f = CheckCount(count, "count")) return f;
     if (Fault f = CheckMovement(RawValue(dataType))) return f;
-    OpRequest r = Request(Op::kBroadcast, CallId::HcclBroadcast, RawValue(dataType), count, buf, buf);
+    OpRequest r =
+        Request(Op::kBroadcast, CallId::HcclBroadcast, RawValue(dataType), count, buf, buf);
     r.root = root;
     return SubmitRooted(r, comm, stream);
   });
 }
 
-HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op,
-                      uint32_t root, HcclComm comm, aclrtStream stream) {
+HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType,
+                      HcclReduceOp op, uint32_t root, HcclComm comm, aclrtStream stream) {
   return Guarded(CallId::HcclReduce, [&]() -> Fault {
     if (count == 0) return Fault::None();
     if (!comm) return Null("comm");
@@ -177,15 +199,16 @@ HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType
     if (!recvBuf) return Null("recvBuf");
     if (!stream) return Null("stream");
     if (Fault f = CheckReduction(count, "count", RawValue(dataType), RawValue(op))) return f;
-    OpRequest r = Request(Op::kReduce, CallId::HcclReduce, RawValue(dataType), count, sendBuf, recvBuf);
+    OpRequest r =
+        Request(Op::kReduce, CallId::HcclReduce, RawValue(dataType), count, sendBuf, recvBuf);
     r.reduce_op = static_cast<ReduceOp>(RawValue(op));
     r.root = root;
     return SubmitRooted(r, comm, stream);
   });
 }
 
-HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType, uint32_t root,
-                       HcclComm comm, aclrtStream stream) {
+HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType,
+                       uint32_t root, HcclComm comm, aclrtStream stream) {
   return Guarded(CallId::HcclScatter, [&]() -> Fault {
     if (recvCount == 0) return Fault::None();
     if (!comm) return Null("comm");
@@ -196,7 +219,8 @@ HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDat
     if ((*c)->rank() == root && !sendBuf) return Null("sendBuf");
     if (Fault f = CheckCount(recvCount, "recvCount")) return f;
     if (Fault f = CheckMovement(RawValue(dataType))) return f;
-    OpRequest r = Request(Op::kScatter, CallId::HcclScatter, RawValue(dataType), recvCount, sendBuf, recvBuf);
+    OpRequest r =
+        Request(Op::kScatter, CallId::HcclScatter, RawValue(dataType), recvCount, sendBuf, recvBuf);
     r.root = root;
     return SubmitRooted(r, comm, stream);
   });
@@ -206,7 +230,9 @@ HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
   return Guarded(CallId::HcclBarrier, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!stream) return Null("stream");
-    return Submit(Request(Op::kBarrier, CallId::HcclBarrier, HCCL_DATA_TYPE_FP32, 0, nullptr, nullptr), comm, stream);
+    return Submit(
+        Request(Op::kBarrier, CallId::HcclBarrier, HCCL_DATA_TYPE_FP32, 0, nullptr, nullptr), comm,
+        stream);
   });
 }
 

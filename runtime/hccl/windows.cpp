@@ -10,15 +10,16 @@ using namespace hcclrun;  // NOLINT: the boundary's definitions are in the globa
 
 extern "C" {
 
-HcclResult HcclCommSymWinRegister(HcclComm comm, void* addr, uint64_t size, HcclCommSymWindow* winHandle,
-                                  uint32_t flag) {
+HcclResult HcclCommSymWinRegister(HcclComm comm, void* addr, uint64_t size,
+                                  HcclCommSymWindow* winHandle, uint32_t flag) {
   return Guarded(CallId::HcclCommSymWinRegister, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!addr) return Null("addr");
     if (!winHandle) return Null("winHandle");
     if (size == 0) return Fault(FaultKind::kBadValue, {0, 1, UINT64_MAX}, "size");
     if (flag != HCCL_WIN_COLL_SYMMETRIC) {
-      return Fault(FaultKind::kBadValue, {flag, HCCL_WIN_COLL_SYMMETRIC, HCCL_WIN_COLL_SYMMETRIC}, "flag");
+      return Fault(FaultKind::kBadValue, {flag, HCCL_WIN_COLL_SYMMETRIC, HCCL_WIN_COLL_SYMMETRIC},
+                   "flag");
     }
     Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
@@ -40,7 +41,8 @@ HcclResult HcclCommSymWinDeregister(HcclCommSymWindow winHandle) {
   });
 }
 
-HcclResult HcclCommSymWinGet(HcclComm comm, void* ptr, size_t size, HcclCommSymWindow* winHandle, size_t* offset) {
+HcclResult HcclCommSymWinGet(HcclComm comm, void* ptr, size_t size, HcclCommSymWindow* winHandle,
+                             size_t* offset) {
   return Guarded(CallId::HcclCommSymWinGet, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!ptr) return Null("ptr");
@@ -60,7 +62,8 @@ HcclResult HcclCommSymWinGet(HcclComm comm, void* ptr, size_t size, HcclCommSymW
   });
 }
 
-HcclResult HcclSymWinGetPeerPointer(HcclCommSymWindow winHandle, size_t offset, uint32_t peerRank, void** ptr) {
+HcclResult HcclSymWinGetPeerPointer(HcclCommSymWindow winHandle, size_t offset, uint32_t peerRank,
+                                    void** ptr) {
   return Guarded(CallId::HcclSymWinGetPeerPointer, [&]() -> Fault {
     if (!winHandle) return Null("winHandle");
     if (!ptr) return Null("ptr");

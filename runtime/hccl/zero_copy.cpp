@@ -1,7 +1,8 @@
 // The zero-copy interface of framework plug-ins (semantics D.10).
 
-#include "comm/comm_table.h"
 #include "comm/zero_copy.h"
+
+#include "comm/comm_table.h"
 #include "hccl/guard.h"
 #include "hccl/hccl_comm.h"
 
@@ -39,8 +40,8 @@ HcclResult HcclCommUnsetMemoryRange(HcclComm comm, void* baseVirPtr) {
   });
 }
 
-HcclResult HcclCommActivateCommMemory(HcclComm comm, void* virPtr, size_t size, size_t, aclrtDrvMemHandle handle,
-                                      uint64_t) {
+HcclResult HcclCommActivateCommMemory(HcclComm comm, void* virPtr, size_t size, size_t,
+                                      aclrtDrvMemHandle handle, uint64_t) {
   return Guarded(CallId::HcclCommActivateCommMemory, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!virPtr) return Null("virPtr");

@@ -56,14 +56,16 @@ uint64_t CgroupAvailable() {
     if (strncmp(line, "0::", 3) == 0) {
       root = "/sys/fs/cgroup", limit = "/memory.max", usage = "/memory.current", path = line + 3;
     } else if (strstr(line, ":memory:")) {
-      root = "/sys/fs/cgroup/memory", limit = "/memory.limit_in_bytes", usage = "/memory.usage_in_bytes";
+      root = "/sys/fs/cgroup/memory", limit = "/memory.limit_in_bytes",
+      usage = "/memory.usage_in_bytes";
       path = strstr(line, ":memory:") + 8;
     } else {
       continue;
     }
     for (;;) {
       uint64_t max = ReadNumber(root + path + limit, UINT64_MAX);
-      if (max != UINT64_MAX) room = std::min(room, max - std::min(max, ReadNumber(root + path + usage, 0)));
+      if (max != UINT64_MAX)
+        room = std::min(room, max - std::min(max, ReadNumber(root + path + usage, 0)));
       size_t slash = path.rfind('/');
       if (path.empty() || path == "/" || slash == std::string::npos) break;
       path.resize(slash);
@@ -119,11 +121,13 @@ Fault Budget::Charge(uint64_t bytes) {
   mine_->fetch_add(bytes, std::memory_order_relaxed);
   uint64_t in_use = used();
   // The machine is asked only for requests that could matter to it.
-  bool fits = in_use <= limit_ && (bytes < (uint64_t{1} << 20) || bytes <= MachineMemoryAvailable());
+  bool fits =
+      in_use <= limit_ && (bytes < (uint64_t{1} << 20) || bytes <= MachineMemoryAvailable());
   if (fits) return Fault::None();
   mine_->fetch_sub(bytes, std::memory_order_relaxed);
   return Fault(FaultKind::kMemoryExhausted, {bytes, available(), 0, used(), limit_},
-               in_use > limit_ ? "HCCLRUN_MEMORY or hcclrun --memory" : "the memory of this machine or container");
+               in_use > limit_ ? "HCCLRUN_MEMORY or hcclrun --memory"
+                               : "the memory of this machine or container");
 }
 
 void Budget::Refund(uint64_t bytes) { mine_->fetch_sub(bytes, std::memory_order_relaxed); }

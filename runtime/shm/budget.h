@@ -1,12 +1,14 @@
 #pragma once
-// How much device memory the job may commit. Under hcclrun the account lies in the job page and is shared by all
-// ranks; a process on its own keeps a private one. A charge also looks at what the machine has left right now
-// (MemAvailable, cgroup limit), because a memfd has no quota of its own and an OOM kill explains nothing.
+// How much device memory the job may commit. Under hcclrun the account lies in the job page and is
+// shared by all ranks; a process on its own keeps a private one. A charge also looks at what the
+// machine has left right now (MemAvailable, cgroup limit), because a memfd has no quota of its own
+// and an OOM kill explains nothing.
 //
-// The shared account is one counter per rank: only that rank adds and subtracts, everybody reads the sum; the
-// launcher zeroes the counter of a rank that has ended. Two ranks may both pass the check and overshoot by their two
-// requests: the machine check of the later one, made after its charge is visible, bounds the damage. Relaxed order
-// suffices, no data is published through the counters.
+// The shared account is one counter per rank: only that rank adds and subtracts, everybody reads
+// the sum; the launcher zeroes the counter of a rank that has ended. Two ranks may both pass the
+// check and overshoot by their two requests: the machine check of the later one, made after its
+// charge is visible, bounds the damage. Relaxed order suffices, no data is published through the
+// counters.
 
 #include <atomic>
 #include <cstdint>
@@ -28,8 +30,8 @@ class Budget {
  private:
   Budget();
   std::atomic<uint64_t> own_{0};
-  std::atomic<uint64_t>* mine_;   // this process' counter
-  std::atomic<uint64_t>* all_;    // all counters of the job
+  std::atomic<uint64_t>* mine_;  // this process' counter
+  std::atomic<uint64_t>* all_;   // all counters of the job
   uint32_t count_;
   uint64_t limit_;
 };

@@ -1,13 +1,15 @@
 #pragma once
 // Sleep until some condition in shared memory changes, without a lock.
 //
-// The waiter announces itself, reads the epoch, re-checks its condition and only then sleeps on the epoch. The waker
-// first makes the condition true, then looks for announced waiters and, if there are any, advances the epoch and wakes.
-// This is Dekker's pattern: (store waiters; load condition) against (store condition; load waiters). Both sides are
-// seq_cst, and the caller's stores and loads of the condition must be seq_cst too, so at least one side sees the other:
-// either the waiter sees the condition, or the waker sees the waiter and the changed epoch keeps it from sleeping.
-// A waiter that dies leaves `waiters` too high: later wakers make a needless system call, nothing worse.
-// A waker that dies between the condition and the wake is covered by the bounded sleep (kSliceNs).
+// The waiter announces itself, reads the epoch, re-checks its condition and only then sleeps on the
+// epoch. The waker first makes the condition true, then looks for announced waiters and, if there
+// are any, advances the epoch and wakes. This is Dekker's pattern: (store waiters; load condition)
+// against (store condition; load waiters). Both sides are seq_cst, and the caller's stores and
+// loads of the condition must be seq_cst too, so at least one side sees the other: either the
+// waiter sees the condition, or the waker sees the waiter and the changed epoch keeps it from
+// sleeping. A waiter that dies leaves `waiters` too high: later wakers make a needless system call,
+// nothing worse. A waker that dies between the condition and the wake is covered by the bounded
+// sleep (kSliceNs).
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +19,8 @@
 namespace hcclrun {
 
 struct EventCount {
-  static constexpr int64_t kSliceNs = 200'000'000;  // the longest sleep without a look at the abort word
+  static constexpr int64_t kSliceNs =
+      200'000'000;  // the longest sleep without a look at the abort word
 
   std::atomic<uint32_t> epoch;
   std::atomic<uint32_t> waiters;

@@ -30,14 +30,17 @@ Attached Attach() {
   const Job& job = Job::Get();
   if (!job.launched()) return result;
   auto refuse = [&](absl::string_view why) {
-    Tell(LogLevel::kWarning, absl::StrCat("cannot reach the launcher of this job (", why,
-                                          "); the job's memory account and its report of this rank are off"));
+    Tell(LogLevel::kWarning,
+         absl::StrCat("cannot reach the launcher of this job (", why,
+                      "); the job's memory account and its report of this rank are off"));
     return Attached();
   };
-  if (job.rank() < 0 || job.rank() >= static_cast<int>(kMaxJobRanks)) return refuse("rank out of range");
+  if (job.rank() < 0 || job.rank() >= static_cast<int>(kMaxJobRanks))
+    return refuse("rank out of range");
   Deadline deadline = Deadline::After(kPatienceMs);
   // The launcher listened before it started us: nobody there means that it is dead.
-  Result<UniqueFd> socket = ConnectAbstract(job.lifeline(), deadline, [] { return getppid() == 1; });
+  Result<UniqueFd> socket =
+      ConnectAbstract(job.lifeline(), deadline, [] { return getppid() == 1; });
   if (!socket.ok()) return refuse("nobody listens");
   LifelineHello hello = {};
   hello.magic = kJobPageMagic;
@@ -45,11 +48,13 @@ Attached Attach() {
   hello.rank = job.rank();
   hello.pid = getpid();
   memcpy(hello.secret, job.secret().c_str(), std::min(job.secret().size(), sizeof hello.secret));
-  if (SendPacket(socket->get(), &hello, sizeof hello, {}, deadline)) return refuse("it does not listen");
+  if (SendPacket(socket->get(), &hello, sizeof hello, {}, deadline))
+    return refuse("it does not listen");
   LifelineWelcome welcome = {};
   std::vector<UniqueFd> fds;
   Result<size_t> got = ReceivePacket(socket->get(), &welcome, sizeof welcome, &fds, deadline);
-  if (!got.ok() || *got != sizeof welcome || welcome.magic != kJobPageMagic) return refuse("no answer");
+  if (!got.ok() || *got != sizeof welcome || welcome.magic != kJobPageMagic)
+    return refuse("no answer");
   if (welcome.version != kLifelineVersion) return refuse("it is of another version of hcclrun");
   if (welcome.status != 0 || fds.size() != 1) return refuse("it refused the rank");
   Result<MemoryObject> object = MemoryObject::Adopt(fds[0].Release(), sizeof(JobPage));
@@ -57,11 +62,12 @@ Attached Attach() {
   Result<boost::interprocess::mapped_region> region = object->Map();
   if (!region.ok()) return refuse("its job page cannot be mapped");
   JobPage* page = static_cast<JobPage*>(region->get_address());
-  if (page->magic != kJobPageMagic || page->version != kJobPageVersion || page->ranks > kMaxJobRanks ||
-      uint32_t(job.rank()) >= page->ranks) {
+  if (page->magic != kJobPageMagic || page->version != kJobPageVersion ||
+      page->ranks > kMaxJobRanks || uint32_t(job.rank()) >= page->ranks) {
     return refuse("its job page is of another version of hcclrun");
   }
-  // Open for the life of the process. Its end means that the launcher was killed: nobody is left to end this rank.
+  // Open for the life of the process. Its end means that the launcher was killed: nobody is left to
+  // end this rank.
   ProcessWatch::Get().WatchSocket(socket->get(), [] {
     if (!InForkedChild()) _exit(128 + 9);
   });
@@ -75,7 +81,8 @@ Attached Attach() {
 }
 
 const Attached& Get() {
-  static const Attached* attached = new Attached(Attach());  // never unmapped: late threads still write notes
+  static const Attached* attached =
+      new Attached(Attach());  // never unmapped: late threads still write notes
   return *attached;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// The connection of a rank to its launcher. The launcher listens on an abstract SOCK_SEQPACKET socket whose random
-// name is in the environment; a rank proves the job's secret and gets the job page. The connection stays open for
-// the life of the process: its end tells the launcher that the process ended, and tells the process that the
-// launcher died, upon which the process ends too.
+// The connection of a rank to its launcher. The launcher listens on an abstract SOCK_SEQPACKET
+// socket whose random name is in the environment; a rank proves the job's secret and gets the job
+// page. The connection stays open for the life of the process: its end tells the launcher that the
+// process ended, and tells the process that the launcher died, upon which the process ends too.
 
 #include <cstdint>
 
@@ -29,7 +29,8 @@ struct LifelineWelcome {
 
 class Lifeline {
  public:
-  // Connects on first use. nullptr without a launcher, or when the launcher refused (a sentence is on stderr then).
+  // Connects on first use. nullptr without a launcher, or when the launcher refused (a sentence is
+  // on stderr then).
   static JobPage* Page();
   static int Rank();  // valid when Page() is not nullptr
   // The rank's note in the job page, or nullptr.

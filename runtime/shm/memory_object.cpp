@@ -34,7 +34,8 @@ void ShieldMapping(void* base, uint64_t length) {
 
 Result<MemoryObject> MemoryObject::Create(uint64_t size) {
   UniqueFd fd(OpenUnnamed());
-  if (!fd.valid()) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "create an unnamed shared-memory object");
+  if (!fd.valid())
+    return Fault(FaultKind::kSystem, {uint64_t(errno)}, "create an unnamed shared-memory object");
   if (ftruncate(fd.get(), static_cast<off_t>(size)) != 0) {
     return Fault(FaultKind::kSystem, {uint64_t(errno)}, "size a shared-memory object");
   }
@@ -44,9 +45,11 @@ Result<MemoryObject> MemoryObject::Create(uint64_t size) {
 Result<MemoryObject> MemoryObject::Adopt(int raw, uint64_t min_size) {
   UniqueFd fd(raw);
   struct stat st;
-  if (fstat(raw, &st) != 0) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "inspect a peer's shared memory");
+  if (fstat(raw, &st) != 0)
+    return Fault(FaultKind::kSystem, {uint64_t(errno)}, "inspect a peer's shared memory");
   if (!S_ISREG(st.st_mode) || st.st_size < 0 || uint64_t(st.st_size) < min_size) {
-    return Fault(FaultKind::kInternal, "a peer sent a descriptor that is not shared memory of the announced size");
+    return Fault(FaultKind::kInternal,
+                 "a peer sent a descriptor that is not shared memory of the announced size");
   }
   return MemoryObject(std::move(fd), uint64_t(st.st_size));
 }
@@ -74,8 +77,10 @@ Fault MemoryObject::Commit(uint64_t offset, uint64_t length) {
             static_cast<off_t>(length));
   Budget& budget = Budget::Get();
   budget.Refund(length);
-  if (error != ENOSPC && error != ENOMEM) return Fault(FaultKind::kSystem, {uint64_t(error)}, "commit device memory");
-  return Fault(FaultKind::kMemoryExhausted, {length, budget.available(), 0, budget.used(), budget.limit()},
+  if (error != ENOSPC && error != ENOMEM)
+    return Fault(FaultKind::kSystem, {uint64_t(error)}, "commit device memory");
+  return Fault(FaultKind::kMemoryExhausted,
+               {length, budget.available(), 0, budget.used(), budget.limit()},
                "the size of /dev/shm");
 }
 

@@ -29,7 +29,8 @@ bool ProcessEnded(int32_t pid) {
   if (!f) return errno == ENOENT;
   bool ended = false;
   if (fgets(line, sizeof line, f)) {
-    const char* state = strrchr(line, ')');  // the name may hold anything, the state follows its last parenthesis
+    const char* state =
+        strrchr(line, ')');  // the name may hold anything, the state follows its last parenthesis
     ended = state && (state[2] == 'Z' || state[2] == 'X');
   }
   fclose(f);
@@ -91,7 +92,8 @@ struct ProcessWatch::Impl {
           }
         }
       }
-      if (poll(polled.data(), polled.size(), by_pid.empty() ? -1 : 200) < 0 && errno != EINTR) return;
+      if (poll(polled.data(), polled.size(), by_pid.empty() ? -1 : 200) < 0 && errno != EINTR)
+        return;
       uint64_t drained;
       if (polled[0].revents) (void)!read(wake.get(), &drained, sizeof drained);
       for (size_t i = 1; i < polled.size(); i++) {

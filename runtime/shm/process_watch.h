@@ -1,7 +1,8 @@
 #pragma once
-// Tells when another process ends. One thread per process watches pidfds (a zombie counts as ended) and sockets; it
-// blocks all signals and is started with the first watch. Where the kernel has no pidfd or the pid is not visible
-// (another pid namespace), the watch falls back to looking at /proc every 200 ms.
+// Tells when another process ends. One thread per process watches pidfds (a zombie counts as ended)
+// and sockets; it blocks all signals and is started with the first watch. Where the kernel has no
+// pidfd or the pid is not visible (another pid namespace), the watch falls back to looking at /proc
+// every 200 ms.
 
 #include <cstdint>
 #include <functional>
@@ -13,10 +14,12 @@ class ProcessWatch {
   using Id = uint64_t;
   static ProcessWatch& Get();
 
-  // `ended` runs once on the watching thread; it must not block. The peer must be known to be alive at the time of
-  // the call (its connection is open), or its pid could already belong to another process.
+  // `ended` runs once on the watching thread; it must not block. The peer must be known to be alive
+  // at the time of the call (its connection is open), or its pid could already belong to another
+  // process.
   Id WatchProcess(int32_t pid, std::function<void()> ended);
-  // `closed` runs when the other end of `socket` closes or sends anything. The descriptor is duplicated.
+  // `closed` runs when the other end of `socket` closes or sends anything. The descriptor is
+  // duplicated.
   Id WatchSocket(int socket, std::function<void()> closed);
   // After return the callback does not run any more. Not to be called from a callback.
   void Cancel(Id id);

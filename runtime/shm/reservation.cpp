@@ -22,7 +22,8 @@ Result<Reservation> Reservation::Create(uint64_t size, uint64_t alignment, void*
   if (p == MAP_FAILED) return Fault(FaultKind::kAddressSpace, {size, uint64_t(errno)});
   // Trim to the aligned part.
   char* raw = static_cast<char*>(p);
-  char* base = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(raw) + alignment - 1) & ~(alignment - 1));
+  char* base = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(raw) + alignment - 1) &
+                                       ~(alignment - 1));
   if (base > raw) munmap(raw, base - raw);
   uint64_t tail = raw + padded - (base + size);
   if (tail) munmap(base + size, tail);
@@ -44,16 +45,20 @@ Reservation::~Reservation() {
 }
 
 Fault Reservation::Map(void* at, uint64_t size, int fd, uint64_t object_offset) {
-  if (!Contains(at, size)) return Fault(FaultKind::kNotReserved, {reinterpret_cast<uintptr_t>(at), size});
-  void* p = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(object_offset));
+  if (!Contains(at, size))
+    return Fault(FaultKind::kNotReserved, {reinterpret_cast<uintptr_t>(at), size});
+  void* p = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                 static_cast<off_t>(object_offset));
   if (p == MAP_FAILED) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "map device memory");
   ShieldMapping(at, size);
   return Fault::None();
 }
 
 Fault Reservation::Unmap(void* at, uint64_t size) {
-  if (!Contains(at, size)) return Fault(FaultKind::kNotReserved, {reinterpret_cast<uintptr_t>(at), size});
-  void* p = mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (!Contains(at, size))
+    return Fault(FaultKind::kNotReserved, {reinterpret_cast<uintptr_t>(at), size});
+  void* p =
+      mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (p == MAP_FAILED) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "unmap device memory");
   return Fault::None();
 }

@@ -1,7 +1,8 @@
 #pragma once
-// A range of addresses that belongs to nobody else (PROT_NONE, no memory behind it), into which pieces of shared
-// objects are mapped and from which they are taken again. Taking a piece puts PROT_NONE back in its place: an munmap
-// would open a hole that any other mmap of the process could fall into.
+// A range of addresses that belongs to nobody else (PROT_NONE, no memory behind it), into which
+// pieces of shared objects are mapped and from which they are taken again. Taking a piece puts
+// PROT_NONE back in its place: an munmap would open a hole that any other mmap of the process could
+// fall into.
 
 #include <cstdint>
 
@@ -12,9 +13,12 @@ namespace hcclrun {
 class Reservation {
  public:
   Reservation() = default;
-  // `size` bytes, aligned to `alignment` (a power of two). `hint` may be nullptr; it is taken when it is free.
+  // `size` bytes, aligned to `alignment` (a power of two). `hint` may be nullptr; it is taken when
+  // it is free.
   static Result<Reservation> Create(uint64_t size, uint64_t alignment, void* hint = nullptr);
-  Reservation(Reservation&& other) noexcept : base_(other.base_), size_(other.size_) { other.base_ = nullptr; }
+  Reservation(Reservation&& other) noexcept : base_(other.base_), size_(other.size_) {
+    other.base_ = nullptr;
+  }
   Reservation& operator=(Reservation&& other) noexcept;
   ~Reservation();
 
@@ -25,7 +29,8 @@ class Reservation {
     return base_ && c >= base_ && length <= size_ && uint64_t(c - base_) <= size_ - length;
   }
 
-  // Maps [object_offset, +size) of the shared object `fd` read-write at `at`, which must lie inside.
+  // Maps [object_offset, +size) of the shared object `fd` read-write at `at`, which must lie
+  // inside.
   Fault Map(void* at, uint64_t size, int fd, uint64_t object_offset);
   Fault Unmap(void* at, uint64_t size);
 

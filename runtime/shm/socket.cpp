@@ -66,7 +66,8 @@ Result<UniqueFd> ListenAbstract(const std::string& name, int backlog) {
   if (!fd.valid()) return SystemFault("create a socket");
   sockaddr_un address;
   socklen_t length = AbstractAddress(name, &address);
-  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) return SystemFault("bind a socket");
+  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0)
+    return SystemFault("bind a socket");
   if (listen(fd.get(), backlog) != 0) return SystemFault("listen on a socket");
   return fd;
 }
@@ -88,7 +89,8 @@ Result<UniqueFd> ConnectAbstract(const std::string& name, Deadline deadline, boo
       return fd;
     }
     // ECONNREFUSED: nobody listens (yet). EAGAIN: the backlog is full.
-    if (errno != ECONNREFUSED && errno != EAGAIN && errno != EINTR) return SystemFault("connect to a socket");
+    if (errno != ECONNREFUSED && errno != EAGAIN && errno != EINTR)
+      return SystemFault("connect to a socket");
     if (deadline.passed() || (give_up && give_up())) {
       return Fault(FaultKind::kRootUnreachable, {uint64_t(NowNs() - begin) / 1'000'000});
     }
@@ -111,7 +113,8 @@ Result<UniqueFd> AcceptSameUser(int listener, Deadline deadline) {
   return UniqueFd();
 }
 
-Fault SendPacket(int socket, const void* data, size_t size, const std::vector<int>& fds, Deadline deadline) {
+Fault SendPacket(int socket, const void* data, size_t size, const std::vector<int>& fds,
+                 Deadline deadline) {
   iovec iov = {const_cast<void*>(data), size};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFdsPerPacket)];
   msghdr message = {};
@@ -143,7 +146,8 @@ Fault SendPacket(int socket, const void* data, size_t size, const std::vector<in
   }
 }
 
-Result<size_t> ReceivePacket(int socket, void* data, size_t capacity, std::vector<UniqueFd>* fds, Deadline deadline) {
+Result<size_t> ReceivePacket(int socket, void* data, size_t capacity, std::vector<UniqueFd>* fds,
+                             Deadline deadline) {
   for (;;) {
     iovec iov = {data, capacity};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFdsPerPacket)];
@@ -172,7 +176,8 @@ Result<size_t> ReceivePacket(int socket, void* data, size_t capacity, std::vecto
       }
     }
     if (message.msg_flags & MSG_CTRUNC) {
-      return Fault(FaultKind::kSystem, {uint64_t(EMFILE)}, "take a peer's descriptors (limit of open files)");
+      return Fault(FaultKind::kSystem, {uint64_t(EMFILE)},
+                   "take a peer's descriptors (limit of open files)");
     }
     return static_cast<size_t>(n);
   }

@@ -1,10 +1,11 @@
 #pragma once
 // How a thread waits for another rank before it sleeps on a futex.
 //
-// While every rank can have a processor of its own, a short spin is cheapest. Once ranks outnumber processors a spin
-// only keeps the rank that is waited for from running: the thread yields instead, which is ten times cheaper than a
-// futex round trip, until a yield comes back late. A late yield means that a foreign thread holds the processor; then
-// yielding costs whole time slices, so the next waits go to the futex at once, more of them each time it happens.
+// While every rank can have a processor of its own, a short spin is cheapest. Once ranks outnumber
+// processors a spin only keeps the rank that is waited for from running: the thread yields instead,
+// which is ten times cheaper than a futex round trip, until a yield comes back late. A late yield
+// means that a foreign thread holds the processor; then yielding costs whole time slices, so the
+// next waits go to the futex at once, more of them each time it happens.
 
 #include <sched.h>
 

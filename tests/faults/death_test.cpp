@@ -1,6 +1,6 @@
-// One rank of a job ends too early, in several ways and at every step of a program. The others' calls must return an
-// error that names it, within ten seconds; hcclrun must report that rank as the first cause with its exit code, and
-// nothing may be left: no process, no name in /dev/shm.
+// One rank of a job ends too early, in several ways and at every step of a program. The others'
+// calls must return an error that names it, within ten seconds; hcclrun must report that rank as
+// the first cause with its exit code, and nothing may be left: no process, no name in /dev/shm.
 
 #include <dirent.h>
 #include <gmock/gmock.h>
@@ -29,7 +29,9 @@ struct Death {
   const char* step;
 };
 
-void PrintTo(const Death& death, std::ostream* out) { *out << death.how << " of rank " << death.rank << " " << death.step; }
+void PrintTo(const Death& death, std::ostream* out) {
+  *out << death.how << " of rank " << death.rank << " " << death.step;
+}
 
 int ExitCode(const Death& death) {
   const std::string how = death.how;
@@ -43,7 +45,8 @@ std::set<std::string> NamesInShm() {
   while (const dirent* entry = readdir(directory)) {
     const std::string name = entry->d_name;
     // What other tests that run now leave there for a moment.
-    const bool foreign = name.find("vader") != name.npos || name.find("ompi") != name.npos || name.find("mpich") != name.npos;
+    const bool foreign = name.find("vader") != name.npos || name.find("ompi") != name.npos ||
+                         name.find("mpich") != name.npos;
     if (!foreign) names.insert(name);
   }
   closedir(directory);
@@ -78,12 +81,15 @@ class DeathTest : public ::testing::TestWithParam<Death> {};
 
 TEST_P(DeathTest, IsNamedAndEndsTheJob) {
   const Death& death = GetParam();
-  const std::string step = death.step, how = death.how, doomed = "rank " + std::to_string(death.rank);
+  const std::string step = death.step, how = death.how,
+                    doomed = "rank " + std::to_string(death.rank);
   const std::set<std::string> names_before = NamesInShm();
-  const Outcome outcome = RunLauncher({"-n", std::to_string(kRanks), DOOMED_RANK, std::to_string(death.rank), how, step});
+  const Outcome outcome = RunLauncher(
+      {"-n", std::to_string(kRanks), DOOMED_RANK, std::to_string(death.rank), how, step});
   SCOPED_TRACE("stdout:\n" + outcome.out + "\nstderr:\n" + outcome.err);
 
-  const bool late = step == "after_destroy" || step == "at_the_end";  // nobody needs the rank any more
+  const bool late =
+      step == "after_destroy" || step == "at_the_end";  // nobody needs the rank any more
   const bool clean = how == "exit0";
   EXPECT_EQ(outcome.code, late && clean ? 0 : ExitCode(death));
   const std::vector<int64_t> death_at = NumbersAfter(outcome.out, "doomed at ");
@@ -109,27 +115,32 @@ TEST_P(DeathTest, IsNamedAndEndsTheJob) {
   if (!clean) {
     EXPECT_THAT(outcome.err, HasSubstr("hcclrun: " + doomed + " (pid "));
     EXPECT_THAT(outcome.err, HasSubstr("Exit code " + std::to_string(ExitCode(death))));
-    EXPECT_THAT(outcome.err, HasSubstr(how == "kill" ? "SIGKILL" : how == "abort" ? "SIGABRT" : "exited with code 3"));
+    EXPECT_THAT(outcome.err, HasSubstr(how == "kill"    ? "SIGKILL"
+                                       : how == "abort" ? "SIGABRT"
+                                                        : "exited with code 3"));
   }
 
   // Nothing is left.
   const std::vector<pid_t> pids = PidsAfter(outcome.out, "] pid ");
   EXPECT_EQ(pids.size(), size_t{kRanks});
-  for (pid_t pid : pids) EXPECT_TRUE(kill(pid, 0) != 0 && errno == ESRCH) << "process " << pid << " is left";
-  for (const std::string& name : NamesInShm()) EXPECT_TRUE(names_before.count(name)) << "/dev/shm/" << name << " is left";
+  for (pid_t pid : pids)
+    EXPECT_TRUE(kill(pid, 0) != 0 && errno == ESRCH) << "process " << pid << " is left";
+  for (const std::string& name : NamesInShm())
+    EXPECT_TRUE(names_before.count(name)) << "/dev/shm/" << name << " is left";
 }
 
 std::vector<Death> Deaths() {
   std::vector<Death> deaths;
   // Every step once by the hardest death, of the rank that serves the root info and of another one.
-  for (const char* step : {"before_init", "before_root_info", "after_root_info", "after_init", "in_register",
-                           "between_operations", "after_enqueue", "in_host_function", "in_large_operations",
-                           "after_leaving", "after_destroy", "at_the_end"}) {
+  for (const char* step : {"before_init", "before_root_info", "after_root_info", "after_init",
+                           "in_register", "between_operations", "after_enqueue", "in_host_function",
+                           "in_large_operations", "after_leaving", "after_destroy", "at_the_end"}) {
     for (int rank : {0, 2}) deaths.push_back({rank, "kill", step});
   }
   // The ways to end that differ from it where they are noticed.
-  for (const char* step : {"before_root_info", "after_root_info", "in_register", "between_operations", "after_enqueue",
-                           "after_leaving", "after_destroy"}) {
+  for (const char* step :
+       {"before_root_info", "after_root_info", "in_register", "between_operations", "after_enqueue",
+        "after_leaving", "after_destroy"}) {
     for (const char* how : {"exit0", "exit3", "abort"}) deaths.push_back({1, how, step});
   }
   deaths.push_back({0, "exit0", "before_root_info"});
@@ -141,7 +152,8 @@ std::vector<Death> Deaths() {
 
 INSTANTIATE_TEST_SUITE_P(Deaths, DeathTest, ::testing::ValuesIn(Deaths()),
                          [](const ::testing::TestParamInfo<Death>& info) {
-                           return std::string(info.param.how) + "_" + info.param.step + "_rank" + std::to_string(info.param.rank);
+                           return std::string(info.param.how) + "_" + info.param.step + "_rank" +
+                                  std::to_string(info.param.rank);
                          });
 
 // The job ends when its launcher is killed, whatever the ranks do.

@@ -1,10 +1,12 @@
 // A rank of a job in which one rank ends too early:
 //
-//   doomed_rank RANK HOW STEP       HOW: kill, abort, exit0, exit3; stop: it stops there until SIGCONT
+//   doomed_rank RANK HOW STEP       HOW: kill, abort, exit0, exit3; stop: it stops there until
+//   SIGCONT
 //
-// Of three ranks, rank RANK ends at STEP; the two others go on until a call fails because of that. All print what they
-// do, with the time of the monotonic clock in nanoseconds, for death_test.cpp to read. A survivor ends only after the
-// other one has failed, too: what it prints must be about the rank RANK and not about the first survivor's end.
+// Of three ranks, rank RANK ends at STEP; the two others go on until a call fails because of that.
+// All print what they do, with the time of the monotonic clock in nanoseconds, for death_test.cpp
+// to read. A survivor ends only after the other one has failed, too: what it prints must be about
+// the rank RANK and not about the first survivor's end.
 
 #include <hccl/hccl.h>
 #include <hcclrun/bootstrap.h>
@@ -52,23 +54,28 @@ int g_other_survivor = -1;
 void MeetOtherSurvivor(bool lower) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  const int n = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "doomed.%s", std::getenv("HCCLRUN_JOB"));
+  const int n = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "doomed.%s",
+                              std::getenv("HCCLRUN_JOB"));
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + n);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (lower) {
-    if (bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(fd, 1) != 0) std::exit(8);
+    if (bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(fd, 1) != 0)
+      std::exit(8);
     g_other_survivor = accept(fd, nullptr, nullptr);
     close(fd);
     return;
   }
   const timespec pause = {0, 1'000'000};
-  while (connect(fd, reinterpret_cast<sockaddr*>(&address), length) != 0) nanosleep(&pause, nullptr);
+  while (connect(fd, reinterpret_cast<sockaddr*>(&address), length) != 0)
+    nanosleep(&pause, nullptr);
   g_other_survivor = fd;
 }
 
 void WaitForOtherSurvivor() {
   char byte = 0;
-  if (send(g_other_survivor, &byte, 1, MSG_NOSIGNAL) == 1 && recv(g_other_survivor, &byte, 1, 0) < 0) std::exit(8);
+  if (send(g_other_survivor, &byte, 1, MSG_NOSIGNAL) == 1 &&
+      recv(g_other_survivor, &byte, 1, 0) < 0)
+    std::exit(8);
 }
 
 void Check(int code, const char* call) {
@@ -86,7 +93,8 @@ void Check(int code, const char* call) {
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
-  const auto rank = static_cast<uint32_t>(hcclrunRank()), size = static_cast<uint32_t>(hcclrunSize());
+  const auto rank = static_cast<uint32_t>(hcclrunRank()),
+             size = static_cast<uint32_t>(hcclrunSize());
   g_doomed = rank == static_cast<uint32_t>(std::atoi(argv[1]));
   g_how = argv[2];
   g_step = argv[3];
@@ -117,7 +125,8 @@ int main(int argc, char** argv) {
   CHECK(HcclCommSymWinRegister(comm, memory, kBytes, &window, 1));
 
   const auto all_reduce = [&](size_t bytes) {
-    return HcclAllReduce(memory, memory, bytes / 4, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comm, stream);
+    return HcclAllReduce(memory, memory, bytes / 4, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comm,
+                         stream);
   };
   for (int i = 0; i < 3; ++i) {
     CHECK(all_reduce(4096));
@@ -128,7 +137,8 @@ int main(int argc, char** argv) {
   Step("after_enqueue");
   CHECK(aclrtSynchronizeStream(stream));
   if (std::strcmp(g_step, "in_host_function") == 0 && g_doomed) {
-    CHECK(aclrtLaunchHostFunc(stream, [](void*) { End(); }, nullptr));  // in another thread, while this one waits
+    CHECK(aclrtLaunchHostFunc(
+        stream, [](void*) { End(); }, nullptr));  // in another thread, while this one waits
   }
   CHECK(all_reduce(4096));
   CHECK(aclrtSynchronizeStream(stream));

@@ -10,12 +10,15 @@ namespace {
 // Bytes between what a layout uses and the arena's ends.
 constexpr uint64_t kMargin = 64;
 
-bool Reduces(Op op) { return op == Op::kAllReduce || op == Op::kReduceScatter || op == Op::kReduce; }
+bool Reduces(Op op) {
+  return op == Op::kAllReduce || op == Op::kReduceScatter || op == Op::kReduce;
+}
 
 uint64_t Largest(const Call& call, bool in) {
   uint64_t largest = 0;
   for (uint32_t r = 0; r < call.ranks; ++r) {
-    const ExtentBytes e = Extents(call.op, call.count, ElementSize(call.type), call.ranks, r, call.root);
+    const ExtentBytes e =
+        Extents(call.op, call.count, ElementSize(call.type), call.ranks, r, call.root);
     largest = std::max(largest, in ? e.in_bytes : e.out_bytes);
   }
   return largest;
@@ -32,23 +35,28 @@ Arena::Arena(Session& session, Path memory, uint64_t bytes, uint64_t seed)
     plain_ = std::make_unique<DeviceMemory>(bytes);
     base_ = plain_->data();
   }
-  for (uint32_t r = 0; r < session.size(); ++r) model_.push_back(MakeValues(DataType::kUint64, seed, r, bytes / 8));
+  for (uint32_t r = 0; r < session.size(); ++r)
+    model_.push_back(MakeValues(DataType::kUint64, seed, r, bytes / 8));
   UploadValues(base_, model_[session.rank()]);
 }
 
-void Arena::Put(DataType type, uint64_t seed, uint64_t count, const Offsets& at, aclrtStream stream) {
+void Arena::Put(DataType type, uint64_t seed, uint64_t count, const Offsets& at,
+                aclrtStream stream) {
   const uint64_t bytes = count * ElementSize(type);
   if (bytes == 0) return;
-  for (uint32_t r = 0; r < session_.size(); ++r) FillValues(type, seed, r, 0, count, &model_[r].at(at[r]));
+  for (uint32_t r = 0; r < session_.size(); ++r)
+    FillValues(type, seed, r, 0, count, &model_[r].at(at[r]));
   const uint8_t* mine = &model_[session_.rank()][at[session_.rank()]];
   staged_.emplace_back(mine, mine + bytes);
-  REQUIRE_OK(aclrtMemcpyAsync(At(at[session_.rank()]), bytes, staged_.back().data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE,
-                              stream));
+  REQUIRE_OK(aclrtMemcpyAsync(At(at[session_.rank()]), bytes, staged_.back().data(), bytes,
+                              ACL_MEMCPY_HOST_TO_DEVICE, stream));
 }
 
-void Arena::Run(const Call& call, const Offsets& in, const Offsets& out, HcclComm comm, aclrtStream stream) {
+void Arena::Run(const Call& call, const Offsets& in, const Offsets& out, HcclComm comm,
+                aclrtStream stream) {
   const uint32_t me = session_.rank();
-  history_.push_back(Describe(call) + ", in at " + std::to_string(in[me]) + ", out at " + std::to_string(out[me]));
+  history_.push_back(Describe(call) + ", in at " + std::to_string(in[me]) + ", out at " +
+                     std::to_string(out[me]));
   const HcclResult result = Enqueue(call, At(in[me]), At(out[me]), comm, stream);
   EXPECT_EQ(result, HCCL_SUCCESS) << Describe(call) << "\n" << TakeMessages();
   if (call.count == 0) return;
@@ -56,7 +64,8 @@ void Arena::Run(const Call& call, const Offsets& in, const Offsets& out, HcclCom
   if (call.op != Op::kReduce) return;
   const uint64_t bytes = call.count * ElementSize(call.type);
   for (uint32_t r = 0; r < session_.size(); ++r) {
-    if (r != call.root) std::fill_n(model_[r].begin() + static_cast<ptrdiff_t>(out[r]), bytes, uint8_t{0x5a});
+    if (r != call.root)
+      std::fill_n(model_[r].begin() + static_cast<ptrdiff_t>(out[r]), bytes, uint8_t{0x5a});
   }
   if (me != call.root) REQUIRE_OK(aclrtMemsetAsync(At(out[me]), bytes, 0x5a, bytes, stream));
 }
@@ -64,17 +73,20 @@ void Arena::Run(const Call& call, const Offsets& in, const Offsets& out, HcclCom
 void Arena::Apply(const Call& call, const Offsets& in, const Offsets& out) {
   std::vector<Bytes> inputs, outputs;
   for (uint32_t r = 0; r < call.ranks; ++r) {
-    const ExtentBytes e = Extents(call.op, call.count, ElementSize(call.type), call.ranks, r, call.root);
+    const ExtentBytes e =
+        Extents(call.op, call.count, ElementSize(call.type), call.ranks, r, call.root);
     const auto slice = [&](uint64_t from, uint64_t bytes) {
       if (from > bytes_ || bytes > bytes_ - from) std::abort();  // a mistake of the test
-      return Bytes(model_[r].begin() + static_cast<ptrdiff_t>(from), model_[r].begin() + static_cast<ptrdiff_t>(from + bytes));
+      return Bytes(model_[r].begin() + static_cast<ptrdiff_t>(from),
+                   model_[r].begin() + static_cast<ptrdiff_t>(from + bytes));
     };
     inputs.push_back(slice(in[r], e.in_bytes));
     outputs.push_back(slice(out[r], e.out_bytes));
   }
   RunReference(call, inputs, &outputs);
   for (uint32_t r = 0; r < call.ranks; ++r) {
-    std::copy(outputs[r].begin(), outputs[r].end(), model_[r].begin() + static_cast<ptrdiff_t>(out[r]));
+    std::copy(outputs[r].begin(), outputs[r].end(),
+              model_[r].begin() + static_cast<ptrdiff_t>(out[r]));
   }
 }
 
@@ -90,16 +102,17 @@ void Arena::Apply(const Call& call, const Offsets& in, const Offsets& out) {
   const auto first = std::mismatch(actual.begin(), actual.end(), expected.begin());
   uint64_t wrong = 0;
   for (uint64_t i = 0; i < bytes_; ++i) wrong += actual[i] != expected[i];
-  text << wrong << " bytes are wrong on rank " << session_.rank() << ", the first at " << first.first - actual.begin()
-       << " (" << int{*first.first} << ", expected " << int{*first.second} << ") in "
-       << (memory_ == Path::kWindow ? "a window" : "plain memory") << " after";
+  text << wrong << " bytes are wrong on rank " << session_.rank() << ", the first at "
+       << first.first - actual.begin() << " (" << int{*first.first} << ", expected "
+       << int{*first.second} << ") in " << (memory_ == Path::kWindow ? "a window" : "plain memory")
+       << " after";
   for (const std::string& line : history_) text << "\n  " << line;
   return ::testing::AssertionFailure() << text.str();
 }
 
 hcclrunPath ExpectedPath(const Call& call, Path memory) {
-  const bool four = call.op == Op::kAllGather || call.op == Op::kReduceScatter || call.op == Op::kAllReduce ||
-                    call.op == Op::kAllToAll;
+  const bool four = call.op == Op::kAllGather || call.op == Op::kReduceScatter ||
+                    call.op == Op::kAllReduce || call.op == Op::kAllToAll;
   if (memory != Path::kWindow || !four || call.ranks == 1) return HCCLRUN_PATH_BUFFERED;
   if (Reduces(call.op)) {
     if (call.reduce == ReduceOp::kProd) return HCCLRUN_PATH_BUFFERED;
@@ -109,8 +122,10 @@ hcclrunPath ExpectedPath(const Call& call, Path memory) {
       case DataType::kInt32:
       case DataType::kFp16:
       case DataType::kFp32:
-      case DataType::kBf16: break;
-      default: return HCCLRUN_PATH_BUFFERED;
+      case DataType::kBf16:
+        break;
+      default:
+        return HCCLRUN_PATH_BUFFERED;
     }
   }
   return HCCLRUN_PATH_WINDOW;
@@ -120,15 +135,24 @@ HcclResult Enqueue(const Call& call, void* in, void* out, HcclComm comm, aclrtSt
   const auto type = static_cast<HcclDataType>(call.type);
   const auto op = static_cast<HcclReduceOp>(call.reduce);
   switch (call.op) {
-    case Op::kAllGather: return HcclAllGather(in, out, call.count, type, comm, stream);
-    case Op::kReduceScatter: return HcclReduceScatter(in, out, call.count, type, op, comm, stream);
-    case Op::kAllReduce: return HcclAllReduce(in, out, call.count, type, op, comm, stream);
-    case Op::kAllToAll: return HcclAlltoAll(in, call.count, type, out, call.count, type, comm, stream);
-    case Op::kBroadcast: return HcclBroadcast(out, call.count, type, call.root, comm, stream);
-    case Op::kReduce: return HcclReduce(in, out, call.count, type, op, call.root, comm, stream);
-    case Op::kScatter: return HcclScatter(in, out, call.count, type, call.root, comm, stream);
-    case Op::kBarrier: return HcclBarrier(comm, stream);
-    default: std::abort();
+    case Op::kAllGather:
+      return HcclAllGather(in, out, call.count, type, comm, stream);
+    case Op::kReduceScatter:
+      return HcclReduceScatter(in, out, call.count, type, op, comm, stream);
+    case Op::kAllReduce:
+      return HcclAllReduce(in, out, call.count, type, op, comm, stream);
+    case Op::kAllToAll:
+      return HcclAlltoAll(in, call.count, type, out, call.count, type, comm, stream);
+    case Op::kBroadcast:
+      return HcclBroadcast(out, call.count, type, call.root, comm, stream);
+    case Op::kReduce:
+      return HcclReduce(in, out, call.count, type, op, call.root, comm, stream);
+    case Op::kScatter:
+      return HcclScatter(in, out, call.count, type, call.root, comm, stream);
+    case Op::kBarrier:
+      return HcclBarrier(comm, stream);
+    default:
+      std::abort();
   }
 }
 
@@ -136,7 +160,8 @@ std::string Describe(const Call& call) {
   std::ostringstream text;
   text << Name(call.op) << " of " << call.count << " " << Name(call.type);
   if (Reduces(call.op)) text << ", " << Name(call.reduce);
-  if (call.op == Op::kBroadcast || call.op == Op::kReduce || call.op == Op::kScatter) text << ", root " << call.root;
+  if (call.op == Op::kBroadcast || call.op == Op::kReduce || call.op == Op::kScatter)
+    text << ", root " << call.root;
   text << ", " << call.ranks << " ranks";
   return text.str();
 }
@@ -148,10 +173,13 @@ bool Supported(const Call& call) {
     case DataType::kInt32:
     case DataType::kFp16:
     case DataType::kFp32:
-    case DataType::kInt64: return true;
+    case DataType::kInt64:
+      return true;
     case DataType::kInt16:
-    case DataType::kBf16: return call.reduce != ReduceOp::kProd;
-    default: return false;
+    case DataType::kBf16:
+      return call.reduce != ReduceOp::kProd;
+    default:
+      return false;
   }
 }
 
@@ -166,9 +194,15 @@ Call RandomCall(Random& random, uint32_t ranks, uint64_t arena_bytes) {
   call.root = static_cast<uint32_t>(random.Below(ranks));
   const uint64_t most = arena_bytes / 4 / ranks / ElementSize(call.type);
   switch (random.Below(4)) {
-    case 0: call.count = random.Below(4); break;
-    case 1: call.count = random.Below(std::min<uint64_t>(most, 100)); break;
-    default: call.count = random.Below(most); break;
+    case 0:
+      call.count = random.Below(4);
+      break;
+    case 1:
+      call.count = random.Below(std::min<uint64_t>(most, 100));
+      break;
+    default:
+      call.count = random.Below(most);
+      break;
   }
   return call;
 }
@@ -197,7 +231,9 @@ Job RandomLayout(Random& random, const Call& call, const Arena& arena, bool in_p
   }
   for (uint32_t r = 0; r < call.ranks; ++r) {
     switch (call.op) {
-      case Op::kBroadcast: job.in[r] = job.out[r]; break;
+      case Op::kBroadcast:
+        job.in[r] = job.out[r];
+        break;
       case Op::kAllReduce:
       case Op::kReduce:
         if (in_place) job.out[r] = job.in[r];
@@ -211,7 +247,8 @@ Job RandomLayout(Random& random, const Call& call, const Arena& arena, bool in_p
       case Op::kScatter:
         if (in_place && r == call.root) job.out[r] = job.in[r] + r * block;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   return job;

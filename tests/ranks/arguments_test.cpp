@@ -1,5 +1,5 @@
-// What the operations refuse at the call, with which code, and in which order they look (semantics C.1-C.4). Nothing
-// here needs another rank: a call that is refused takes no part.
+// What the operations refuse at the call, with which code, and in which order they look (semantics
+// C.1-C.4). Nothing here needs another rank: a call that is refused takes no part.
 
 #include <functional>
 
@@ -41,8 +41,10 @@ const Check kSend = {"sendBuf is null", HCCL_E_PTR, [](Arguments& a) { a.send = 
 const Check kRecv = {"recvBuf is null", HCCL_E_PTR, [](Arguments& a) { a.recv = nullptr; }};
 const Check kBuf = {"buf is null", HCCL_E_PTR, [](Arguments& a) { a.recv = nullptr; }};
 const Check kStream = {"stream is null", HCCL_E_PTR, [](Arguments& a) { a.stream = nullptr; }};
-const Check kCount = {"ount is", HCCL_E_PARA, [](Arguments& a) { a.count = a.recv_count = kTooMany; }};
-const Check kType = {"dataType", HCCL_E_NOT_SUPPORT, [](Arguments& a) { a.type = a.recv_type = kBadType; }};
+const Check kCount = {"ount is", HCCL_E_PARA,
+                      [](Arguments& a) { a.count = a.recv_count = kTooMany; }};
+const Check kType = {"dataType", HCCL_E_NOT_SUPPORT,
+                     [](Arguments& a) { a.type = a.recv_type = kBadType; }};
 const Check kOp = {"op has", HCCL_E_NOT_SUPPORT, [](Arguments& a) { a.op = kBadOp; }};
 const Check kRoot = {"root is", HCCL_E_PARA, [](Arguments& a) { a.root = 1000; }};
 
@@ -55,26 +57,39 @@ struct OperationChecks {
 std::vector<OperationChecks> AllOperations() {
   return {
       {"AllReduce",
-       [](const Arguments& a) { return HcclAllReduce(a.send, a.recv, a.count, a.type, a.op, a.comm, a.stream); },
+       [](const Arguments& a) {
+         return HcclAllReduce(a.send, a.recv, a.count, a.type, a.op, a.comm, a.stream);
+       },
        {kComm, kSend, kRecv, kStream, kCount, kType, kOp}},
       {"ReduceScatter",
-       [](const Arguments& a) { return HcclReduceScatter(a.send, a.recv, a.count, a.type, a.op, a.comm, a.stream); },
+       [](const Arguments& a) {
+         return HcclReduceScatter(a.send, a.recv, a.count, a.type, a.op, a.comm, a.stream);
+       },
        {kStream, kComm, kSend, kRecv, kCount, kType, kOp}},
       {"AllGather",
-       [](const Arguments& a) { return HcclAllGather(a.send, a.recv, a.count, a.type, a.comm, a.stream); },
+       [](const Arguments& a) {
+         return HcclAllGather(a.send, a.recv, a.count, a.type, a.comm, a.stream);
+       },
        {kComm, kSend, kRecv, kStream, kCount, kType}},
       {"Broadcast",
-       [](const Arguments& a) { return HcclBroadcast(a.recv, a.count, a.type, a.root, a.comm, a.stream); },
+       [](const Arguments& a) {
+         return HcclBroadcast(a.recv, a.count, a.type, a.root, a.comm, a.stream);
+       },
        {kStream, kComm, kBuf, kCount, kType, kRoot}},
       {"Reduce",
-       [](const Arguments& a) { return HcclReduce(a.send, a.recv, a.count, a.type, a.op, a.root, a.comm, a.stream); },
+       [](const Arguments& a) {
+         return HcclReduce(a.send, a.recv, a.count, a.type, a.op, a.root, a.comm, a.stream);
+       },
        {kComm, kSend, kRecv, kStream, kCount, kType, kOp, kRoot}},
       {"Scatter",
-       [](const Arguments& a) { return HcclScatter(a.send, a.recv, a.count, a.type, a.root, a.comm, a.stream); },
+       [](const Arguments& a) {
+         return HcclScatter(a.send, a.recv, a.count, a.type, a.root, a.comm, a.stream);
+       },
        {kComm, kRecv, kStream, kCount, kType, kRoot}},
       {"AlltoAll",
        [](const Arguments& a) {
-         return HcclAlltoAll(a.send, a.count, a.type, a.recv, a.recv_count, a.recv_type, a.comm, a.stream);
+         return HcclAlltoAll(a.send, a.count, a.type, a.recv, a.recv_count, a.recv_type, a.comm,
+                             a.stream);
        },
        {kSend,
         kRecv,
@@ -125,8 +140,10 @@ RANK_TEST(Arguments, OrderOfTheChecks) {
       Arguments a = f.Good();
       for (size_t i = operation.checks.size(); i-- > first;) operation.checks[i].spoil(a);
       TakeMessages();
-      EXPECT_EQ(operation.call(a), operation.checks[first].code) << operation.name << ", check " << first;
-      EXPECT_THAT(TakeMessages(), ::testing::HasSubstr(operation.checks[first].named)) << operation.name;
+      EXPECT_EQ(operation.call(a), operation.checks[first].code)
+          << operation.name << ", check " << first;
+      EXPECT_THAT(TakeMessages(), ::testing::HasSubstr(operation.checks[first].named))
+          << operation.name;
     }
   }
 }
@@ -172,7 +189,8 @@ RANK_TEST(Arguments, ScatterWantsASendBufferOnlyOnRoot) {
   EXPECT_EQ(HcclScatter(nullptr, a.recv, kTooMany, kBadType, me, a.comm, a.stream), HCCL_E_PTR);
   DeviceMemory block(4096 * ranks.size());
   const bool root = me == 0;
-  EXPECT_EQ(HcclScatter(root ? block.data() : nullptr, a.recv, 8, a.type, 0, a.comm, a.stream), HCCL_SUCCESS);
+  EXPECT_EQ(HcclScatter(root ? block.data() : nullptr, a.recv, 8, a.type, 0, a.comm, a.stream),
+            HCCL_SUCCESS);
   EXPECT_EQ(f.session.Synchronize(), 0) << TakeMessages();
 }
 
@@ -188,14 +206,16 @@ RANK_TEST(Arguments, UnsupportedReductions) {
       call.reduce = reduce;
       if (Supported(call)) continue;
       for (const OperationChecks& operation : AllOperations()) {
-        if (operation.name != std::string("AllReduce") && operation.name != std::string("ReduceScatter") &&
+        if (operation.name != std::string("AllReduce") &&
+            operation.name != std::string("ReduceScatter") &&
             operation.name != std::string("Reduce")) {
           continue;
         }
         Arguments a = f.Good();
         a.type = static_cast<HcclDataType>(type);
         a.op = static_cast<HcclReduceOp>(reduce);
-        EXPECT_EQ(operation.call(a), HCCL_E_NOT_SUPPORT) << operation.name << ", type " << type << ", op " << int(reduce);
+        EXPECT_EQ(operation.call(a), HCCL_E_NOT_SUPPORT)
+            << operation.name << ", type " << type << ", op " << int(reduce);
       }
     }
   }
@@ -213,7 +233,8 @@ RANK_TEST(Arguments, TypesThatCannotEvenBeMoved) {
   for (int op : {4, 255, -1}) {
     Arguments a = f.Good();
     a.op = static_cast<HcclReduceOp>(op);
-    EXPECT_EQ(HcclAllReduce(a.send, a.recv, 8, a.type, a.op, a.comm, a.stream), HCCL_E_NOT_SUPPORT) << op;
+    EXPECT_EQ(HcclAllReduce(a.send, a.recv, 8, a.type, a.op, a.comm, a.stream), HCCL_E_NOT_SUPPORT)
+        << op;
   }
 }
 
@@ -221,17 +242,22 @@ RANK_TEST(Arguments, RootMustBeARank) {
   Fixture f(ranks);
   Arguments a = f.Good();
   EXPECT_EQ(HcclBroadcast(a.recv, 8, a.type, ranks.size(), a.comm, a.stream), HCCL_E_PARA);
-  EXPECT_EQ(HcclReduce(a.send, a.recv, 8, a.type, a.op, ranks.size(), a.comm, a.stream), HCCL_E_PARA);
+  EXPECT_EQ(HcclReduce(a.send, a.recv, 8, a.type, a.op, ranks.size(), a.comm, a.stream),
+            HCCL_E_PARA);
   EXPECT_EQ(HcclScatter(a.send, a.recv, 8, a.type, ranks.size(), a.comm, a.stream), HCCL_E_PARA);
 }
 
-// The largest legal count passes the check of the count and fails for what it is: more than the buffer.
+// The largest legal count passes the check of the count and fails for what it is: more than the
+// buffer.
 RANK_TEST(Arguments, CountLimit) {
   Fixture f(ranks);
   Arguments a = f.Good();
-  EXPECT_EQ(HcclAllReduce(a.send, a.recv, kTooMany, HCCL_DATA_TYPE_INT8, a.op, a.comm, a.stream), HCCL_E_PARA);
+  EXPECT_EQ(HcclAllReduce(a.send, a.recv, kTooMany, HCCL_DATA_TYPE_INT8, a.op, a.comm, a.stream),
+            HCCL_E_PARA);
   EXPECT_THAT(TakeMessages(), ::testing::HasSubstr("between 0 and 34359738367"));
-  EXPECT_EQ(HcclAllReduce(a.send, a.recv, kTooMany - 1, HCCL_DATA_TYPE_INT8, a.op, a.comm, a.stream), HCCL_E_PARA);
+  EXPECT_EQ(
+      HcclAllReduce(a.send, a.recv, kTooMany - 1, HCCL_DATA_TYPE_INT8, a.op, a.comm, a.stream),
+      HCCL_E_PARA);
   EXPECT_THAT(TakeMessages(), ::testing::HasSubstr("beyond its allocation"));
 }
 
@@ -245,10 +271,12 @@ RANK_TEST(Arguments, HandlesThatAreNoneOrNotAnyMore) {
   int local = 0;
   uint32_t number = 0;
   char name[128];
-  for (void* handle : {dead_comm, static_cast<void*>(&local), reinterpret_cast<void*>(1), f.session.stream()}) {
+  for (void* handle :
+       {dead_comm, static_cast<void*>(&local), reinterpret_cast<void*>(1), f.session.stream()}) {
     Arguments a = f.Good();
     a.comm = handle;
-    for (const OperationChecks& operation : AllOperations()) EXPECT_EQ(operation.call(a), HCCL_E_PARA) << operation.name;
+    for (const OperationChecks& operation : AllOperations())
+      EXPECT_EQ(operation.call(a), HCCL_E_PARA) << operation.name;
     EXPECT_EQ(HcclBarrier(handle, a.stream), HCCL_E_PARA);
     EXPECT_EQ(HcclGetRankId(handle, &number), HCCL_E_PARA);
     EXPECT_EQ(HcclGetRankSize(handle, &number), HCCL_E_PARA);
@@ -256,10 +284,12 @@ RANK_TEST(Arguments, HandlesThatAreNoneOrNotAnyMore) {
     EXPECT_EQ(HcclCommDestroy(handle), HCCL_E_PARA);
   }
   EXPECT_EQ(HcclCommDestroy(nullptr), HCCL_SUCCESS);
-  for (void* handle : {dead_stream, static_cast<void*>(&local), reinterpret_cast<void*>(1), f.session.comm()}) {
+  for (void* handle :
+       {dead_stream, static_cast<void*>(&local), reinterpret_cast<void*>(1), f.session.comm()}) {
     Arguments a = f.Good();
     a.stream = handle;
-    for (const OperationChecks& operation : AllOperations()) EXPECT_EQ(operation.call(a), HCCL_E_PARA) << operation.name;
+    for (const OperationChecks& operation : AllOperations())
+      EXPECT_EQ(operation.call(a), HCCL_E_PARA) << operation.name;
   }
 }
 
@@ -272,27 +302,35 @@ RANK_TEST(Arguments, BuffersAreDeviceMemoryOfEnoughBytes) {
     EXPECT_EQ(result, HCCL_E_PARA) << what;
     EXPECT_THAT(TakeMessages(), ::testing::HasSubstr(named)) << what;
   };
-  expect(HcclAllReduce(host.data(), a.recv, 8, a.type, a.op, a.comm, a.stream), "sendBuf", "host input");
-  expect(HcclAllReduce(a.send, host.data(), 8, a.type, a.op, a.comm, a.stream), "recvBuf", "host output");
+  expect(HcclAllReduce(host.data(), a.recv, 8, a.type, a.op, a.comm, a.stream), "sendBuf",
+         "host input");
+  expect(HcclAllReduce(a.send, host.data(), 8, a.type, a.op, a.comm, a.stream), "recvBuf",
+         "host output");
   expect(HcclBroadcast(host.data(), 8, a.type, 0, a.comm, a.stream), "buf", "host buffer");
   // Exactly the allocation is in order, one element more is not.
   const uint64_t fits = f.send.size() / sizeof(float);
   EXPECT_EQ(HcclAllReduce(a.send, a.recv, fits, a.type, a.op, a.comm, a.stream), HCCL_SUCCESS);
   EXPECT_EQ(f.session.Synchronize(), 0) << TakeMessages();
-  expect(HcclAllReduce(a.send, a.recv, fits + 1, a.type, a.op, a.comm, a.stream), "sendBuf", "input too small");
-  expect(HcclAllReduce(f.send.data() + 8, f.recv.data(), fits, a.type, a.op, a.comm, a.stream), "sendBuf",
-         "input reaches beyond its end");
+  expect(HcclAllReduce(a.send, a.recv, fits + 1, a.type, a.op, a.comm, a.stream), "sendBuf",
+         "input too small");
+  expect(HcclAllReduce(f.send.data() + 8, f.recv.data(), fits, a.type, a.op, a.comm, a.stream),
+         "sendBuf", "input reaches beyond its end");
   // The larger side of AllGather, ReduceScatter and AlltoAll has as many blocks as there are ranks.
   const uint64_t block = fits / size;
   EXPECT_EQ(HcclAllGather(a.send, a.recv, block, a.type, a.comm, a.stream), HCCL_SUCCESS);
   EXPECT_EQ(HcclReduceScatter(a.send, a.recv, block, a.type, a.op, a.comm, a.stream), HCCL_SUCCESS);
-  EXPECT_EQ(HcclAlltoAll(a.send, block, a.type, a.recv, block, a.type, a.comm, a.stream), HCCL_SUCCESS);
+  EXPECT_EQ(HcclAlltoAll(a.send, block, a.type, a.recv, block, a.type, a.comm, a.stream),
+            HCCL_SUCCESS);
   EXPECT_EQ(f.session.Synchronize(), 0) << TakeMessages();
   if (size > 1) {
     DeviceMemory large(f.send.size() * size);
-    expect(HcclAllGather(a.send, a.recv, block + 1, a.type, a.comm, a.stream), "recvBuf", "AllGather");
-    expect(HcclReduceScatter(a.send, a.recv, block + 1, a.type, a.op, a.comm, a.stream), "sendBuf", "ReduceScatter");
-    expect(HcclAlltoAll(large.data(), block + 1, a.type, a.recv, block + 1, a.type, a.comm, a.stream), "recvBuf", "AlltoAll");
+    expect(HcclAllGather(a.send, a.recv, block + 1, a.type, a.comm, a.stream), "recvBuf",
+           "AllGather");
+    expect(HcclReduceScatter(a.send, a.recv, block + 1, a.type, a.op, a.comm, a.stream), "sendBuf",
+           "ReduceScatter");
+    expect(
+        HcclAlltoAll(large.data(), block + 1, a.type, a.recv, block + 1, a.type, a.comm, a.stream),
+        "recvBuf", "AlltoAll");
   }
   void* gone = nullptr;
   REQUIRE_OK(aclrtMalloc(&gone, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
@@ -305,7 +343,8 @@ RANK_TEST(Arguments, RefusedCallsTakeNoPart) {
   Fixture f(ranks);
   Arguments a = f.Good();
   for (uint32_t i = 0; i <= ranks.rank(); ++i) {  // another number on every rank
-    EXPECT_EQ(HcclAllReduce(a.send, a.recv, 8, kBadType, a.op, a.comm, a.stream), HCCL_E_NOT_SUPPORT);
+    EXPECT_EQ(HcclAllReduce(a.send, a.recv, 8, kBadType, a.op, a.comm, a.stream),
+              HCCL_E_NOT_SUPPORT);
     EXPECT_EQ(HcclAllReduce(a.send, a.recv, 8000, a.type, a.op, a.comm, a.stream), HCCL_E_PARA);
   }
   UploadValues<float>(f.send.data(), {1, 2, 3, 4, 5, 6, 7, 8});
@@ -314,7 +353,8 @@ RANK_TEST(Arguments, RefusedCallsTakeNoPart) {
   EXPECT_EQ(DownloadValues<float>(f.recv.data(), 8)[7], 8.0f * static_cast<float>(ranks.size()));
 }
 
-// A stream of another device of the process is refused; the device is the communicator's, whatever the thread has set.
+// A stream of another device of the process is refused; the device is the communicator's, whatever
+// the thread has set.
 RANK_TEST(Arguments, StreamOfAnotherDevice) {
   Fixture f(ranks);
   uint32_t devices = 0;
@@ -327,7 +367,8 @@ RANK_TEST(Arguments, StreamOfAnotherDevice) {
     a.stream = elsewhere.stream();
     EXPECT_EQ(HcclAllReduce(a.send, a.recv, 8, a.type, a.op, a.comm, a.stream), HCCL_E_PARA);
     DeviceMemory foreign(4096);
-    EXPECT_EQ(HcclAllReduce(foreign.data(), a.recv, 8, a.type, a.op, a.comm, f.session.stream()), HCCL_E_PARA);
+    EXPECT_EQ(HcclAllReduce(foreign.data(), a.recv, 8, a.type, a.op, a.comm, f.session.stream()),
+              HCCL_E_PARA);
   }
   REQUIRE_OK(aclrtSetDevice(f.session.device()));
   REQUIRE_OK(aclrtResetDevice(f.session.device()));

@@ -36,7 +36,8 @@ std::vector<Call> AllCalls(uint32_t ranks, Random& random) {
 
 void PutAndRun(Arena& arena, const Job& job, uint64_t seed, HcclComm comm, aclrtStream stream) {
   const uint32_t ranks = job.call.ranks;
-  const bool blocks = job.call.op == Op::kReduceScatter || job.call.op == Op::kAllToAll || job.call.op == Op::kScatter;
+  const bool blocks = job.call.op == Op::kReduceScatter || job.call.op == Op::kAllToAll ||
+                      job.call.op == Op::kScatter;
   arena.Put(job.call.type, seed, job.call.count * (blocks ? ranks : 1), job.in, stream);
   arena.Run(job.call, job.in, job.out, comm, stream);
 }
@@ -63,7 +64,8 @@ RANK_TEST(Collectives, InPlace) {
     Arena arena(session, memory, kSmallArena, 2);
     for (const Call& call : AllCalls(ranks.size(), random)) {
       if (call.op == Op::kAllToAll) continue;  // refused (semantics C.3)
-      PutAndRun(arena, RandomLayout(random, call, arena, true), random.Next(), session.comm(), session.stream());
+      PutAndRun(arena, RandomLayout(random, call, arena, true), random.Next(), session.comm(),
+                session.stream());
       ASSERT_EQ(session.Synchronize(), 0) << Describe(call) << "\n" << TakeMessages();
       if (call.op == Op::kAllReduce) {
         ASSERT_EQ(session.LastPath(), ExpectedPath(call, memory)) << Describe(call);
@@ -76,7 +78,8 @@ RANK_TEST(Collectives, InPlace) {
 // Counts around what loops, vectors and cache lines divide, and none at all.
 RANK_TEST(Collectives, CountsThatNothingDivides) {
   Session session(ranks);
-  const uint64_t counts[] = {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 255, 257, 1021};
+  const uint64_t counts[] = {0,  1,  2,  3,  7,   8,   15,  16,  17,  31,
+                             33, 63, 64, 65, 127, 129, 255, 257, 1021};
   for (Path memory : kMemories) {
     Random random(Seed() + 3);
     Arena arena(session, memory, uint64_t{256} << 10, 3);
@@ -90,7 +93,8 @@ RANK_TEST(Collectives, CountsThatNothingDivides) {
           call.ranks = ranks.size();
           call.root = ranks.size() - 1;
           call.count = count;
-          PutAndRun(arena, RandomLayout(random, call, arena, false), random.Next(), session.comm(), session.stream());
+          PutAndRun(arena, RandomLayout(random, call, arena, false), random.Next(), session.comm(),
+                    session.stream());
         }
       }
       ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
@@ -115,16 +119,18 @@ RANK_TEST(Collectives, LargerThanTheHcclBuffer) {
       call.ranks = ranks.size();
       call.root = static_cast<uint32_t>(random.Below(ranks.size()));
       const bool whole = op == Op::kAllReduce || op == Op::kBroadcast || op == Op::kReduce;
-      call.count = (total - random.Below(1000)) / (whole ? 1 : ranks.size()) / ElementSize(call.type);
-      PutAndRun(arena, RandomLayout(random, call, arena, random.OneIn(2) && op != Op::kAllToAll), random.Next(),
-                session.comm(), session.stream());
+      call.count =
+          (total - random.Below(1000)) / (whole ? 1 : ranks.size()) / ElementSize(call.type);
+      PutAndRun(arena, RandomLayout(random, call, arena, random.OneIn(2) && op != Op::kAllToAll),
+                random.Next(), session.comm(), session.stream());
       ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
     }
     ASSERT_TRUE(arena.Check());
   }
 }
 
-// Anything after anything, with results as inputs of the next operation, and no synchronisation in between.
+// Anything after anything, with results as inputs of the next operation, and no synchronisation in
+// between.
 RANK_TEST(Collectives, RandomStreamsOfOperations) {
   Session session(ranks);
   Random random(Seed() + 5);
@@ -134,7 +140,8 @@ RANK_TEST(Collectives, RandomStreamsOfOperations) {
     for (int trial = 0; trial < trials; ++trial) {
       Offsets last = arena.Everywhere(0);
       for (int i = 0; i < 25; ++i) {
-        Job job = RandomLayout(random, RandomCall(random, ranks.size(), arena.bytes()), arena, random.OneIn(3));
+        Job job = RandomLayout(random, RandomCall(random, ranks.size(), arena.bytes()), arena,
+                               random.OneIn(3));
         const uint64_t seed = random.Next();
         if (random.OneIn(8)) {
           Call barrier;
@@ -166,8 +173,8 @@ RANK_TEST(Collectives, LongChainWithoutSynchronisation) {
     call.ranks = ranks.size();
     call.count = 13;
     for (int i = 0; i < 200; ++i) {
-      arena.Run(call, arena.Everywhere(i % 2 ? 4096 : 64), arena.Everywhere(i % 2 ? 64 : 4096), session.comm(),
-                session.stream());
+      arena.Run(call, arena.Everywhere(i % 2 ? 4096 : 64), arena.Everywhere(i % 2 ? 64 : 4096),
+                session.comm(), session.stream());
     }
     ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
     ASSERT_TRUE(arena.Check());
@@ -181,17 +188,22 @@ RANK_TEST(Collectives, TwoCommunicatorsOnTwoStreamsAtOnce) {
   REQUIRE_OK(aclrtCreateStream(&stream));
   {
     Random random(Seed() + 7);
-    Arena one(session, Path::kWindow, kSmallArena, 7), two(session, Path::kBuffered, kSmallArena, 8);
+    Arena one(session, Path::kWindow, kSmallArena, 7),
+        two(session, Path::kBuffered, kSmallArena, 8);
     for (int i = 0; i < 40; ++i) {
-      const Job a = RandomLayout(random, RandomCall(random, ranks.size(), one.bytes()), one, random.OneIn(3));
+      const Job a =
+          RandomLayout(random, RandomCall(random, ranks.size(), one.bytes()), one, random.OneIn(3));
       PutAndRun(one, a, random.Next(), session.comm(), session.stream());
-      const Job b = RandomLayout(random, RandomCall(random, ranks.size(), two.bytes()), two, random.OneIn(3));
+      const Job b =
+          RandomLayout(random, RandomCall(random, ranks.size(), two.bytes()), two, random.OneIn(3));
       PutAndRun(two, b, random.Next(), other, stream);
     }
     // Ranks wait in different orders.
     const bool second_first = ranks.rank() % 2 == 1;
-    ASSERT_EQ(aclrtSynchronizeStream(second_first ? stream : session.stream()), 0) << TakeMessages();
-    ASSERT_EQ(aclrtSynchronizeStream(second_first ? session.stream() : stream), 0) << TakeMessages();
+    ASSERT_EQ(aclrtSynchronizeStream(second_first ? stream : session.stream()), 0)
+        << TakeMessages();
+    ASSERT_EQ(aclrtSynchronizeStream(second_first ? session.stream() : stream), 0)
+        << TakeMessages();
     ASSERT_TRUE(one.Check());
     ASSERT_TRUE(two.Check());
   }
@@ -206,7 +218,8 @@ RANK_TEST(Collectives, IndependentStreamsInDifferentOrderPerRank) {
   aclrtStream stream = nullptr;
   REQUIRE_OK(aclrtCreateStream(&stream));
   {
-    Arena one(session, Path::kBuffered, kSmallArena, 9), two(session, Path::kBuffered, kSmallArena, 10);
+    Arena one(session, Path::kBuffered, kSmallArena, 9),
+        two(session, Path::kBuffered, kSmallArena, 10);
     Call call;
     call.type = DataType::kFp32;
     call.ranks = ranks.size();
@@ -221,7 +234,8 @@ RANK_TEST(Collectives, IndependentStreamsInDifferentOrderPerRank) {
         }
       }
       // The first thing a rank waits for is what another rank enqueued last.
-      ASSERT_EQ(aclrtSynchronizeStream(ranks.rank() % 2 ? session.stream() : stream), 0) << TakeMessages();
+      ASSERT_EQ(aclrtSynchronizeStream(ranks.rank() % 2 ? session.stream() : stream), 0)
+          << TakeMessages();
     }
     ASSERT_EQ(aclrtSynchronizeStream(session.stream()), 0) << TakeMessages();
     ASSERT_EQ(aclrtSynchronizeStream(stream), 0) << TakeMessages();
@@ -244,7 +258,8 @@ RANK_TEST(Collectives, TwoStreamsOfOneCommunicatorOrderedByEvents) {
     for (int i = 0; i < 40; ++i) {
       aclrtStream stream = streams[i % 2];
       if (!events.empty()) REQUIRE_OK(aclrtStreamWaitEvent(stream, events.back()));
-      const Job job = RandomLayout(random, RandomCall(random, ranks.size(), arena.bytes()), arena, random.OneIn(3));
+      const Job job = RandomLayout(random, RandomCall(random, ranks.size(), arena.bytes()), arena,
+                                   random.OneIn(3));
       PutAndRun(arena, job, random.Next(), session.comm(), stream);
       events.push_back(nullptr);
       REQUIRE_OK(aclrtCreateEvent(&events.back()));
@@ -267,8 +282,10 @@ RANK_TEST(Collectives, HostFunctionsComputeBetweenOperations) {
   Upload(value, &start, sizeof start);
   int64_t expected = ranks.rank();
   for (int i = 0; i < 5; ++i) {
-    REQUIRE_OK(HcclAllReduce(value, value, 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_MAX, session.comm(), session.stream()));
-    REQUIRE_OK(aclrtLaunchHostFunc(session.stream(), [](void* p) { *static_cast<int32_t*>(p) *= 3; }, value));
+    REQUIRE_OK(HcclAllReduce(value, value, 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_MAX, session.comm(),
+                             session.stream()));
+    REQUIRE_OK(aclrtLaunchHostFunc(
+        session.stream(), [](void* p) { *static_cast<int32_t*>(p) *= 3; }, value));
     expected = (expected > ranks.size() - 1 ? expected : ranks.size() - 1) * 3;
   }
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
@@ -287,8 +304,8 @@ RANK_TEST(Collectives, SameBitsInEveryRunAndOnBothPaths) {
     DeviceMemory plain(2 * bytes);
     for (char* memory : {window.data(), plain.data(), window.data(), plain.data()}) {
       UploadValues(memory, input);
-      REQUIRE_OK(HcclAllReduce(memory, memory + bytes, kCount, static_cast<HcclDataType>(type), HCCL_REDUCE_SUM,
-                               session.comm(), session.stream()));
+      REQUIRE_OK(HcclAllReduce(memory, memory + bytes, kCount, static_cast<HcclDataType>(type),
+                               HCCL_REDUCE_SUM, session.comm(), session.stream()));
       ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
       results.push_back(Download(memory + bytes, bytes));
     }

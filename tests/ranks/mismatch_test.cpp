@@ -1,5 +1,5 @@
-// Ranks that call different things under the same number (semantics C.5): every rank learns it when it synchronises,
-// with both sides named, no data moves, and the communicator stays usable.
+// Ranks that call different things under the same number (semantics C.5): every rank learns it when
+// it synchronises, with both sides named, no data moves, and the communicator stays usable.
 
 #include "support/rank_session.h"
 #include "support/rank_test.h"
@@ -34,7 +34,8 @@ class Calls {
   void ExpectUsable() {
     DeviceMemory value(4);
     UploadValues<int32_t>(value.data(), {static_cast<int32_t>(session.rank())});
-    ASSERT_EQ(HcclAllReduce(value.data(), value.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, session.comm(), session.stream()),
+    ASSERT_EQ(HcclAllReduce(value.data(), value.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                            session.comm(), session.stream()),
               HCCL_SUCCESS);
     ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
     const auto n = static_cast<int32_t>(session.size());
@@ -55,9 +56,11 @@ RANK_TEST(Mismatch, Operation) {
   if (m.odd()) {
     EXPECT_EQ(HcclBroadcast(m.in(), 8, HCCL_DATA_TYPE_FP32, 0, comm, stream), HCCL_SUCCESS);
   } else {
-    EXPECT_EQ(HcclAllReduce(m.in(), m.out(), 8, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comm, stream), HCCL_SUCCESS);
+    EXPECT_EQ(HcclAllReduce(m.in(), m.out(), 8, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comm, stream),
+              HCCL_SUCCESS);
   }
-  m.ExpectFailure("operation", {"HcclBroadcast(count 8, fp32, root 0)", "HcclAllReduce(count 8, fp32, sum)"});
+  m.ExpectFailure("operation",
+                  {"HcclBroadcast(count 8, fp32, root 0)", "HcclAllReduce(count 8, fp32, sum)"});
 }
 
 RANK_TEST(Mismatch, BarrierAgainstAllReduce) {
@@ -66,7 +69,9 @@ RANK_TEST(Mismatch, BarrierAgainstAllReduce) {
   if (m.odd()) {
     EXPECT_EQ(HcclBarrier(m.session.comm(), m.session.stream()), HCCL_SUCCESS);
   } else {
-    EXPECT_EQ(HcclAllReduce(m.in(), m.out(), 8, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, m.session.comm(), m.session.stream()), HCCL_SUCCESS);
+    EXPECT_EQ(HcclAllReduce(m.in(), m.out(), 8, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM,
+                            m.session.comm(), m.session.stream()),
+              HCCL_SUCCESS);
   }
   m.ExpectFailure("operation", {"HcclBarrier", "HcclAllReduce"});
 }
@@ -74,32 +79,42 @@ RANK_TEST(Mismatch, BarrierAgainstAllReduce) {
 RANK_TEST(Mismatch, Count) {
   if (ranks.size() == 1) return;
   Calls m(ranks);
-  EXPECT_EQ(HcclAllGather(m.in(), m.out(), m.odd() ? 9 : 8, HCCL_DATA_TYPE_INT16, m.session.comm(), m.session.stream()), HCCL_SUCCESS);
+  EXPECT_EQ(HcclAllGather(m.in(), m.out(), m.odd() ? 9 : 8, HCCL_DATA_TYPE_INT16, m.session.comm(),
+                          m.session.stream()),
+            HCCL_SUCCESS);
   m.ExpectFailure("count", {"count 8", "count 9"});
 }
 
 RANK_TEST(Mismatch, DataType) {
   if (ranks.size() == 1) return;
   Calls m(ranks);
-  EXPECT_EQ(HcclAllGather(m.in(), m.out(), 8, m.odd() ? HCCL_DATA_TYPE_FP16 : HCCL_DATA_TYPE_INT16, m.session.comm(), m.session.stream()), HCCL_SUCCESS);
+  EXPECT_EQ(HcclAllGather(m.in(), m.out(), 8, m.odd() ? HCCL_DATA_TYPE_FP16 : HCCL_DATA_TYPE_INT16,
+                          m.session.comm(), m.session.stream()),
+            HCCL_SUCCESS);
   m.ExpectFailure("dataType", {"int16", "fp16"});
 }
 
 RANK_TEST(Mismatch, Reduction) {
   if (ranks.size() == 1) return;
   Calls m(ranks);
-  EXPECT_EQ(HcclReduceScatter(m.in(), m.out(), 8, HCCL_DATA_TYPE_FP16, m.odd() ? HCCL_REDUCE_MAX : HCCL_REDUCE_MIN, m.session.comm(), m.session.stream()), HCCL_SUCCESS);
+  EXPECT_EQ(HcclReduceScatter(m.in(), m.out(), 8, HCCL_DATA_TYPE_FP16,
+                              m.odd() ? HCCL_REDUCE_MAX : HCCL_REDUCE_MIN, m.session.comm(),
+                              m.session.stream()),
+            HCCL_SUCCESS);
   m.ExpectFailure("op", {"max", "min"});
 }
 
 RANK_TEST(Mismatch, Root) {
   if (ranks.size() == 1) return;
   Calls m(ranks);
-  EXPECT_EQ(HcclBroadcast(m.in(), 8, HCCL_DATA_TYPE_INT8, m.odd() ? 1 : 0, m.session.comm(), m.session.stream()), HCCL_SUCCESS);
+  EXPECT_EQ(HcclBroadcast(m.in(), 8, HCCL_DATA_TYPE_INT8, m.odd() ? 1 : 0, m.session.comm(),
+                          m.session.stream()),
+            HCCL_SUCCESS);
   m.ExpectFailure("root", {"root 0", "root 1"});
 }
 
-// The operations around the failed one work, the stream goes on behind it, and the error is the failed one's.
+// The operations around the failed one work, the stream goes on behind it, and the error is the
+// failed one's.
 RANK_TEST(Mismatch, NeighboursOfTheFailedOperationSucceed) {
   if (ranks.size() == 1) return;
   Calls m(ranks);
@@ -108,9 +123,15 @@ RANK_TEST(Mismatch, NeighboursOfTheFailedOperationSucceed) {
   UploadValues<int32_t>(b.data(), {2});
   const HcclComm comm = m.session.comm();
   const aclrtStream stream = m.session.stream();
-  EXPECT_EQ(HcclAllReduce(a.data(), a.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm, stream), HCCL_SUCCESS);
-  EXPECT_EQ(HcclAllReduce(m.in(), m.out(), m.odd() ? 4 : 5, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm, stream), HCCL_SUCCESS);
-  EXPECT_EQ(HcclAllReduce(b.data(), b.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm, stream), HCCL_SUCCESS);
+  EXPECT_EQ(
+      HcclAllReduce(a.data(), a.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm, stream),
+      HCCL_SUCCESS);
+  EXPECT_EQ(HcclAllReduce(m.in(), m.out(), m.odd() ? 4 : 5, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                          comm, stream),
+            HCCL_SUCCESS);
+  EXPECT_EQ(
+      HcclAllReduce(b.data(), b.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm, stream),
+      HCCL_SUCCESS);
   EXPECT_NE(m.session.Synchronize(), 0);
   EXPECT_THAT(TakeMessages(), HasSubstr("operation #2"));
   const auto n = static_cast<int32_t>(ranks.size());
@@ -125,18 +146,23 @@ RANK_TEST(Mismatch, ManyInARow) {
   Calls m(ranks);
   for (int i = 0; i < 200; ++i) {
     const auto odd = static_cast<uint32_t>(i) % ranks.size() == ranks.rank();
-    EXPECT_EQ(HcclAllGather(m.in(), m.out(), odd ? 3 : 2, HCCL_DATA_TYPE_INT8, m.session.comm(), m.session.stream()), HCCL_SUCCESS);
+    EXPECT_EQ(HcclAllGather(m.in(), m.out(), odd ? 3 : 2, HCCL_DATA_TYPE_INT8, m.session.comm(),
+                            m.session.stream()),
+              HCCL_SUCCESS);
   }
   EXPECT_NE(m.session.Synchronize(), 0);
   m.ExpectUsable();
 }
 
-// With the stream told to stop, what stands behind the failed operation is not run; the ranks stay in step.
+// With the stream told to stop, what stands behind the failed operation is not run; the ranks stay
+// in step.
 RANK_TEST(Mismatch, StreamThatStopsOnFailure) {
   if (ranks.size() == 1) return;
   Calls m(ranks);
   REQUIRE_OK(aclrtSetStreamFailureMode(m.session.stream(), ACL_STOP_ON_FAILURE));
-  EXPECT_EQ(HcclAllGather(m.in(), m.out(), m.odd() ? 3 : 2, HCCL_DATA_TYPE_INT8, m.session.comm(), m.session.stream()), HCCL_SUCCESS);
+  EXPECT_EQ(HcclAllGather(m.in(), m.out(), m.odd() ? 3 : 2, HCCL_DATA_TYPE_INT8, m.session.comm(),
+                          m.session.stream()),
+            HCCL_SUCCESS);
   EXPECT_NE(m.session.Synchronize(), 0);
   m.ExpectUsable();
 }
@@ -145,7 +171,9 @@ RANK_TEST(Mismatch, StreamThatStopsOnFailure) {
 RANK_TEST(Mismatch, IsNoAsyncErrorOfTheCommunicator) {
   if (ranks.size() == 1) return;
   Calls m(ranks);
-  EXPECT_EQ(HcclAllGather(m.in(), m.out(), m.odd() ? 3 : 2, HCCL_DATA_TYPE_INT8, m.session.comm(), m.session.stream()), HCCL_SUCCESS);
+  EXPECT_EQ(HcclAllGather(m.in(), m.out(), m.odd() ? 3 : 2, HCCL_DATA_TYPE_INT8, m.session.comm(),
+                          m.session.stream()),
+            HCCL_SUCCESS);
   EXPECT_NE(m.session.Synchronize(), 0);
   HcclResult state = HCCL_E_INTERNAL;
   EXPECT_EQ(HcclGetCommAsyncError(m.session.comm(), &state), HCCL_SUCCESS);

@@ -1,4 +1,5 @@
-// Which operations use the windows and which the HCCL buffers (semantics A.10), and what happens when ranks disagree.
+// Which operations use the windows and which the HCCL buffers (semantics A.10), and what happens
+// when ranks disagree.
 
 #include <cstdlib>
 
@@ -22,7 +23,8 @@ Call SmallCall(Op op, DataType type, ReduceOp reduce, uint32_t ranks) {
   return call;
 }
 
-hcclrunPath PathOf(Session& session, Arena& arena, const Call& call, uint64_t in = 64, uint64_t out = kArena / 2) {
+hcclrunPath PathOf(Session& session, Arena& arena, const Call& call, uint64_t in = 64,
+                   uint64_t out = kArena / 2) {
   arena.Run(call, arena.Everywhere(in), arena.Everywhere(out), session.comm(), session.stream());
   EXPECT_EQ(session.Synchronize(), 0) << Describe(call) << "\n" << TakeMessages();
   return session.LastPath();
@@ -39,14 +41,16 @@ RANK_TEST(Paths, OperationsTypesAndReductionsThatUseWindows) {
     const uint64_t out = op == Op::kBroadcast ? 64 : kArena / 2;
     EXPECT_EQ(PathOf(session, arena, call, 64, out), path) << Describe(call);
   };
-  for (DataType type : {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kFp16, DataType::kFp32, DataType::kBf16}) {
+  for (DataType type : {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kFp16,
+                        DataType::kFp32, DataType::kBf16}) {
     for (ReduceOp reduce : {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin}) {
       expect(HCCLRUN_PATH_WINDOW, Op::kAllReduce, type, reduce);
       expect(HCCLRUN_PATH_WINDOW, Op::kReduceScatter, type, reduce);
       expect(HCCLRUN_PATH_BUFFERED, Op::kReduce, type, reduce);
     }
   }
-  for (DataType type : {DataType::kInt8, DataType::kInt32, DataType::kFp16, DataType::kFp32, DataType::kInt64}) {
+  for (DataType type :
+       {DataType::kInt8, DataType::kInt32, DataType::kFp16, DataType::kFp32, DataType::kInt64}) {
     expect(HCCLRUN_PATH_BUFFERED, Op::kAllReduce, type, ReduceOp::kProd);
     expect(HCCLRUN_PATH_BUFFERED, Op::kReduceScatter, type, ReduceOp::kProd);
   }
@@ -63,14 +67,16 @@ RANK_TEST(Paths, OperationsTypesAndReductionsThatUseWindows) {
   ASSERT_TRUE(arena.Check());
 }
 
-// Item 2: only AI CPU expansion reaches the windows. 0 default, 1 host, 2 AI CPU, 3 AIV, 4 AIV only, others ignored.
+// Item 2: only AI CPU expansion reaches the windows. 0 default, 1 host, 2 AI CPU, 3 AIV, 4 AIV
+// only, others ignored.
 RANK_TEST(Paths, ExpansionModeOfTheConfiguration) {
   if (ranks.size() == 1 || std::getenv("HCCL_OP_EXPANSION_MODE")) return;
   for (uint32_t mode : {0, 1, 2, 3, 4, 9}) {
     Session session(ranks, [mode](HcclCommConfig& config) { config.hcclOpExpansionMode = mode; });
     Arena arena(session, Path::kWindow, kArena, 2);
     const bool window = mode == 0 || mode == 2 || mode == 9;
-    EXPECT_EQ(PathOf(session, arena, SmallCall(Op::kAllGather, DataType::kInt8, ReduceOp::kSum, ranks.size())),
+    EXPECT_EQ(PathOf(session, arena,
+                     SmallCall(Op::kAllGather, DataType::kInt8, ReduceOp::kSum, ranks.size())),
               window ? HCCLRUN_PATH_WINDOW : HCCLRUN_PATH_BUFFERED)
         << "hcclOpExpansionMode " << mode;
     EXPECT_TRUE(arena.Check());
@@ -85,13 +91,15 @@ RANK_TEST(Paths, ExpansionModeOfTheEnvironment) {
   {
     Session session(ranks);
     Arena arena(session, Path::kWindow, kArena, 3);
-    EXPECT_EQ(PathOf(session, arena, SmallCall(Op::kAllGather, DataType::kInt8, ReduceOp::kSum, ranks.size())),
+    EXPECT_EQ(PathOf(session, arena,
+                     SmallCall(Op::kAllGather, DataType::kInt8, ReduceOp::kSum, ranks.size())),
               ai_cpu ? HCCLRUN_PATH_WINDOW : HCCLRUN_PATH_BUFFERED)
         << mode;
   }
   Session session(ranks, [](HcclCommConfig& config) { config.hcclOpExpansionMode = 2; });
   Arena arena(session, Path::kWindow, kArena, 3);
-  EXPECT_EQ(PathOf(session, arena, SmallCall(Op::kAllGather, DataType::kInt8, ReduceOp::kSum, ranks.size())),
+  EXPECT_EQ(PathOf(session, arena,
+                   SmallCall(Op::kAllGather, DataType::kInt8, ReduceOp::kSum, ranks.size())),
             HCCLRUN_PATH_WINDOW)
       << mode;
 }
@@ -103,9 +111,11 @@ RANK_TEST(Paths, BothBuffersInWindows) {
   WindowMemory one(session, kGranularity), two(session, kGranularity);
   DeviceMemory plain(kGranularity);
   const auto path = [&](char* in, char* out) {
-    EXPECT_EQ(HcclAllGather(in, out, 100, HCCL_DATA_TYPE_INT8, session.comm(), session.stream()), HCCL_SUCCESS);
+    EXPECT_EQ(HcclAllGather(in, out, 100, HCCL_DATA_TYPE_INT8, session.comm(), session.stream()),
+              HCCL_SUCCESS);
     EXPECT_EQ(session.Synchronize(), 0) << TakeMessages();
-    EXPECT_EQ(DownloadValues<char>(out, 100), DownloadValues<char>(ranks.rank() == 0 ? in : out, 100));
+    EXPECT_EQ(DownloadValues<char>(out, 100),
+              DownloadValues<char>(ranks.rank() == 0 ? in : out, 100));
     return session.LastPath();
   };
   EXPECT_EQ(path(one.data(), two.data()), HCCLRUN_PATH_WINDOW) << "two windows";
@@ -113,7 +123,8 @@ RANK_TEST(Paths, BothBuffersInWindows) {
   EXPECT_EQ(path(one.data(), plain.data()), HCCLRUN_PATH_BUFFERED) << "only the input";
   EXPECT_EQ(path(plain.data(), one.data()), HCCLRUN_PATH_BUFFERED) << "only the output";
   EXPECT_EQ(path(plain.data(), plain.data() + 4096), HCCLRUN_PATH_BUFFERED) << "neither";
-  EXPECT_EQ(path(plain.data() + kGranularity - 100, one.data() + kGranularity - 100 * ranks.size()), HCCLRUN_PATH_BUFFERED);
+  EXPECT_EQ(path(plain.data() + kGranularity - 100, one.data() + kGranularity - 100 * ranks.size()),
+            HCCLRUN_PATH_BUFFERED);
 }
 
 // A buffer across two adjacent mappings is in no window, and its bytes are right.
@@ -126,7 +137,8 @@ RANK_TEST(Paths, BufferAcrossTwoMappings) {
   prop.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
   prop.location.id = static_cast<uint32_t>(session.device());
   aclrtDrvMemHandle handles[2];
-  for (aclrtDrvMemHandle& handle : handles) REQUIRE_OK(aclrtMallocPhysical(&handle, kGranularity, &prop, 0));
+  for (aclrtDrvMemHandle& handle : handles)
+    REQUIRE_OK(aclrtMallocPhysical(&handle, kGranularity, &prop, 0));
   HcclCommSymWindow windows[2];
   for (size_t i = 0; i < 2; ++i) {  // in reverse order: adjacent addresses, not adjacent memory
     char* at = static_cast<char*>(base) + i * kGranularity;
@@ -138,7 +150,9 @@ RANK_TEST(Paths, BufferAcrossTwoMappings) {
   std::vector<int32_t> values(kCount);
   for (size_t i = 0; i < kCount; ++i) values[i] = static_cast<int32_t>(i * (ranks.rank() + 1));
   UploadValues(in, values);
-  ASSERT_EQ(HcclAllReduce(in, in, kCount, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, session.comm(), session.stream()), HCCL_SUCCESS);
+  ASSERT_EQ(HcclAllReduce(in, in, kCount, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, session.comm(),
+                          session.stream()),
+            HCCL_SUCCESS);
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
   EXPECT_EQ(session.LastPath(), HCCLRUN_PATH_BUFFERED);
   const uint32_t n = ranks.size();
@@ -158,14 +172,16 @@ RANK_TEST(Paths, InputInAnotherRanksBlockOfTheOutput) {
   Session session(ranks);
   Arena arena(session, Path::kWindow, kArena, 4);
   Call call = SmallCall(Op::kAllGather, DataType::kInt32, ReduceOp::kSum, ranks.size());
-  // The input is block 0 of the output, on every rank: its own for rank 0, another one's for the others.
+  // The input is block 0 of the output, on every rank: its own for rank 0, another one's for the
+  // others.
   EXPECT_EQ(PathOf(session, arena, call, 4096, 4096), HCCLRUN_PATH_BUFFERED);
   ASSERT_TRUE(arena.Check());
 }
 
 // ---- Ranks that disagree ----
 
-// A.10: hardware would corrupt memory. The call or its synchronisation fails on every rank, naming both offsets.
+// A.10: hardware would corrupt memory. The call or its synchronisation fails on every rank, naming
+// both offsets.
 RANK_TEST(UnequalOffsets, FailEverywhereAndMoveNothing) {
   if (ranks.size() == 1) return;
   Session session(ranks);
@@ -177,7 +193,9 @@ RANK_TEST(UnequalOffsets, FailEverywhereAndMoveNothing) {
   for (bool input : {true, false}) {
     char* in = memory.data() + (input && odd ? 8192 : 4096);
     char* out = memory.data() + (!input && odd ? 200000 : 100000);
-    ASSERT_EQ(HcclAllReduce(in, out, 100, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, session.comm(), session.stream()), HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(in, out, 100, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, session.comm(),
+                            session.stream()),
+              HCCL_SUCCESS);
     EXPECT_NE(session.Synchronize(), 0);
     const std::string text = TakeMessages();
     EXPECT_THAT(text, HasSubstr("different offsets of the symmetric windows"));
@@ -191,14 +209,14 @@ RANK_TEST(UnequalOffsets, FailEverywhereAndMoveNothing) {
   EXPECT_EQ(Download(memory.data(), kGranularity), before);
 }
 
-// The in-place forms of AllGather and ReduceScatter need another offset on every rank, which windows do not allow;
-// in plain memory they work (collectives_test.cpp).
+// The in-place forms of AllGather and ReduceScatter need another offset on every rank, which
+// windows do not allow; in plain memory they work (collectives_test.cpp).
 RANK_TEST(UnequalOffsets, InPlaceAllGatherInAWindow) {
   if (ranks.size() == 1) return;
   Session session(ranks);
   WindowMemory memory(session, kGranularity);
-  ASSERT_EQ(HcclAllGather(memory.data() + ranks.rank() * 100, memory.data(), 100, HCCL_DATA_TYPE_INT8, session.comm(),
-                          session.stream()),
+  ASSERT_EQ(HcclAllGather(memory.data() + ranks.rank() * 100, memory.data(), 100,
+                          HCCL_DATA_TYPE_INT8, session.comm(), session.stream()),
             HCCL_SUCCESS);
   EXPECT_NE(session.Synchronize(), 0);
   EXPECT_THAT(TakeMessages(), HasSubstr("different offsets of the symmetric windows"));
@@ -212,7 +230,9 @@ RANK_TEST(UnequalOffsets, AreFineInPlainMemory) {
   char* in = memory.data() + 4 * ranks.rank();
   const int32_t value = 7;
   Upload(in, &value, 4);
-  ASSERT_EQ(HcclAllReduce(in, in, 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, session.comm(), session.stream()), HCCL_SUCCESS);
+  ASSERT_EQ(HcclAllReduce(in, in, 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, session.comm(),
+                          session.stream()),
+            HCCL_SUCCESS);
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
   EXPECT_EQ(DownloadValues<int32_t>(in, 1)[0], static_cast<int32_t>(7 * ranks.size()));
 }
@@ -225,10 +245,14 @@ RANK_TEST(MixedRegistration, FailsEverywhere) {
   DeviceMemory plain(kGranularity);
   const bool odd = ranks.rank() == 0;
   char* memory = odd ? plain.data() : window.data();
-  ASSERT_EQ(HcclAllGather(memory, memory + 4096, 10, HCCL_DATA_TYPE_INT8, session.comm(), session.stream()), HCCL_SUCCESS);
+  ASSERT_EQ(HcclAllGather(memory, memory + 4096, 10, HCCL_DATA_TYPE_INT8, session.comm(),
+                          session.stream()),
+            HCCL_SUCCESS);
   EXPECT_NE(session.Synchronize(), 0);
   EXPECT_THAT(TakeMessages(), HasSubstr("registered windows"));
-  ASSERT_EQ(HcclAllGather(plain.data(), plain.data() + 4096, 10, HCCL_DATA_TYPE_INT8, session.comm(), session.stream()), HCCL_SUCCESS);
+  ASSERT_EQ(HcclAllGather(plain.data(), plain.data() + 4096, 10, HCCL_DATA_TYPE_INT8,
+                          session.comm(), session.stream()),
+            HCCL_SUCCESS);
   EXPECT_EQ(session.Synchronize(), 0) << TakeMessages();
 }
 

@@ -1,5 +1,5 @@
-// Making communicators: root info, arguments, disagreement of the ranks, configurations of every age (semantics D.1-D.3,
-// D.6).
+// Making communicators: root info, arguments, disagreement of the ranks, configurations of every
+// age (semantics D.1-D.3, D.6).
 
 #include <sys/mman.h>
 
@@ -30,7 +30,8 @@ class EndOfMemory {
  public:
   explicit EndOfMemory(size_t bytes) {
     pages_ = (bytes + kPage - 1) / kPage * kPage + kPage;
-    base_ = static_cast<char*>(mmap(nullptr, pages_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    base_ = static_cast<char*>(
+        mmap(nullptr, pages_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(base_ + pages_ - kPage, kPage, PROT_NONE);
     data_ = base_ + pages_ - kPage - bytes;
   }
@@ -46,7 +47,9 @@ class EndOfMemory {
 void ExpectWorks(HcclComm comm, aclrtStream stream, uint32_t size) {
   DeviceMemory value(4);
   UploadValues<int32_t>(value.data(), {5});
-  ASSERT_EQ(HcclAllReduce(value.data(), value.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm, stream), HCCL_SUCCESS);
+  ASSERT_EQ(HcclAllReduce(value.data(), value.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                          comm, stream),
+            HCCL_SUCCESS);
   ASSERT_EQ(aclrtSynchronizeStream(stream), 0) << TakeMessages();
   EXPECT_EQ(DownloadValues<int32_t>(value.data(), 1)[0], static_cast<int32_t>(5 * size));
 }
@@ -71,13 +74,16 @@ RANK_TEST(RootInfo, LiesInItsFirstTwoHundredBytes) {
   std::memset(&info, 0xab, sizeof info);
   if (ranks.rank() == 0) {
     REQUIRE_OK(HcclGetRootInfo(&info));
-    for (size_t i = kRootInfoBytesUsed; i < sizeof info; ++i) ASSERT_EQ(info.internal[i], char(0xab)) << i;
+    for (size_t i = kRootInfoBytesUsed; i < sizeof info; ++i)
+      ASSERT_EQ(info.internal[i], char(0xab)) << i;
   }
   const std::string text = ranks.Exchange(std::string(info.internal, kRootInfoBytesUsed))[0];
   EndOfMemory blob(kRootInfoBytesUsed);
   std::memcpy(blob.data(), text.data(), kRootInfoBytesUsed);
   HcclComm comm = nullptr;
-  ASSERT_EQ(HcclCommInitRootInfo(ranks.size(), reinterpret_cast<HcclRootInfo*>(blob.data()), ranks.rank(), &comm), HCCL_SUCCESS)
+  ASSERT_EQ(HcclCommInitRootInfo(ranks.size(), reinterpret_cast<HcclRootInfo*>(blob.data()),
+                                 ranks.rank(), &comm),
+            HCCL_SUCCESS)
       << TakeMessages();
   ExpectWorks(comm, device.stream(), ranks.size());
   REQUIRE_OK(HcclCommDestroy(comm));
@@ -146,7 +152,8 @@ RANK_TEST(Init, RankUsedTwice) {
   DeviceSession session(static_cast<int32_t>(ranks.rank()));
   const HcclRootInfo info = SharedRootInfo(ranks);
   HcclComm comm = nullptr;
-  EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank() == 1 ? 0 : ranks.rank(), &comm), HCCL_E_INTERNAL);
+  EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank() == 1 ? 0 : ranks.rank(), &comm),
+            HCCL_E_INTERNAL);
   EXPECT_THAT(TakeMessages(), HasSubstr("rank 0 is held by process"));
   EXPECT_EQ(comm, nullptr);
   ranks.Meet();
@@ -157,7 +164,9 @@ RANK_TEST(Init, RanksDisagreeAboutTheirNumber) {
   DeviceSession session(static_cast<int32_t>(ranks.rank()));
   const HcclRootInfo info = SharedRootInfo(ranks);
   HcclComm comm = nullptr;
-  EXPECT_EQ(HcclCommInitRootInfo(ranks.size() + (ranks.rank() == 0 ? 1 : 0), &info, ranks.rank(), &comm), HCCL_E_INTERNAL);
+  EXPECT_EQ(
+      HcclCommInitRootInfo(ranks.size() + (ranks.rank() == 0 ? 1 : 0), &info, ranks.rank(), &comm),
+      HCCL_E_INTERNAL);
   // Who came first is a matter of time, who said what is not.
   const std::string text = TakeMessages();
   EXPECT_THAT(text, HasSubstr("rank 0 passed "));
@@ -175,15 +184,19 @@ RANK_TEST(Init, FailuresLeaveNothingBehind) {
 
 RANK_TEST(Init, NamesAreUniqueOnADevice) {
   Session session(ranks, [](HcclCommConfig& config) { std::strcpy(config.hcclCommName, "twin"); });
-  const HcclCommConfig config = TestConfig([](HcclCommConfig& c) { std::strcpy(c.hcclCommName, "twin"); });
+  const HcclCommConfig config =
+      TestConfig([](HcclCommConfig& c) { std::strcpy(c.hcclCommName, "twin"); });
   HcclRootInfo info = SharedRootInfo(ranks);
   HcclComm comm = nullptr;
-  EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), &config, &comm), HCCL_E_PARA);
+  EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), &config, &comm),
+            HCCL_E_PARA);
   EXPECT_THAT(TakeMessages(), HasSubstr("\"twin\""));
   EXPECT_EQ(comm, nullptr);
   session.DestroyCommunicator();
   ranks.Meet();
-  ASSERT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), &config, &comm), HCCL_SUCCESS) << "free again";
+  ASSERT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), &config, &comm),
+            HCCL_SUCCESS)
+      << "free again";
   EXPECT_EQ(HcclCommDestroy(comm), HCCL_SUCCESS);
 }
 
@@ -193,10 +206,13 @@ RANK_TEST(Init, RootInfoUsedAgain) {
   const HcclRootInfo info = SharedRootInfo(ranks);
   HcclComm comm = nullptr, again = nullptr;
   ASSERT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &comm), HCCL_SUCCESS);
-  EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &again), HCCL_E_PARA) << "its name is taken";
-  const HcclCommConfig config = TestConfig([](HcclCommConfig& c) { std::strcpy(c.hcclCommName, "other"); });
+  EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &again), HCCL_E_PARA)
+      << "its name is taken";
+  const HcclCommConfig config =
+      TestConfig([](HcclCommConfig& c) { std::strcpy(c.hcclCommName, "other"); });
   ranks.Meet();
-  EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), &config, &again), HCCL_E_TIMEOUT);
+  EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), &config, &again),
+            HCCL_E_TIMEOUT);
   EXPECT_THAT(TakeMessages(), HasSubstr("call HcclGetRootInfo anew"));
   EXPECT_EQ(again, nullptr);
   EXPECT_EQ(HcclCommDestroy(comm), HCCL_SUCCESS);
@@ -220,10 +236,13 @@ RANK_TEST(Init, RanksMayBeASubsetInAnyOrder) {
   const HcclRootInfo info = SharedRootInfo(ranks);
   if (ranks.rank() < members) {
     HcclComm comm = nullptr;
-    ASSERT_EQ(HcclCommInitRootInfo(members, &info, members - 1 - ranks.rank(), &comm), HCCL_SUCCESS) << TakeMessages();
+    ASSERT_EQ(HcclCommInitRootInfo(members, &info, members - 1 - ranks.rank(), &comm), HCCL_SUCCESS)
+        << TakeMessages();
     DeviceMemory value(4), all(4 * members);
     UploadValues<int32_t>(value.data(), {static_cast<int32_t>(ranks.rank())});
-    ASSERT_EQ(HcclAllGather(value.data(), all.data(), 1, HCCL_DATA_TYPE_INT32, comm, session.stream()), HCCL_SUCCESS);
+    ASSERT_EQ(
+        HcclAllGather(value.data(), all.data(), 1, HCCL_DATA_TYPE_INT32, comm, session.stream()),
+        HCCL_SUCCESS);
     ASSERT_EQ(aclrtSynchronizeStream(session.stream()), 0) << TakeMessages();
     const std::vector<int32_t> got = DownloadValues<int32_t>(all.data(), members);
     for (uint32_t i = 0; i < members; ++i) EXPECT_EQ(got[i], static_cast<int32_t>(members - 1 - i));
@@ -232,7 +251,8 @@ RANK_TEST(Init, RanksMayBeASubsetInAnyOrder) {
   ranks.Meet();
 }
 
-// Under an illegal environment variable (semantics E) every initialisation refuses. Run with one set.
+// Under an illegal environment variable (semantics E) every initialisation refuses. Run with one
+// set.
 RANK_TEST(Environment, IllegalValue) {
   if (!std::getenv("HCCL_CONNECT_TIMEOUT")) return;
   DeviceSession session(static_cast<int32_t>(ranks.rank()));
@@ -271,17 +291,22 @@ class AgedConfig {
     std::memcpy(memory_.data() + 32, name.data(), name.size());
     return *this;
   }
-  const HcclCommConfig* get() const { return reinterpret_cast<const HcclCommConfig*>(memory_.data()); }
+  const HcclCommConfig* get() const {
+    return reinterpret_cast<const HcclCommConfig*>(memory_.data());
+  }
 
  private:
   EndOfMemory memory_;
   size_t size_;
 };
 
-HcclComm InitWith(RankGroup& ranks, const HcclCommConfig* config, HcclResult expected, const char* what) {
+HcclComm InitWith(RankGroup& ranks, const HcclCommConfig* config, HcclResult expected,
+                  const char* what) {
   const HcclRootInfo info = SharedRootInfo(ranks);
   HcclComm comm = nullptr;
-  EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), config, &comm), expected) << what << "\n" << TakeMessages();
+  EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), config, &comm), expected)
+      << what << "\n"
+      << TakeMessages();
   return comm;
 }
 
@@ -296,7 +321,8 @@ struct Age {
   size_t size;
 };
 // Of published headers, and one of the future. What they stamp is the struct's size then.
-constexpr Age kAges[] = {{2, 160}, {5, 300}, {6, 312}, {8, 2104}, {9, 2232}, {10, 2232}, {10, 2240}, {11, 2248}, {12, 4096}};
+constexpr Age kAges[] = {{2, 160},   {5, 300},   {6, 312},   {8, 2104}, {9, 2232},
+                         {10, 2232}, {10, 2240}, {11, 2248}, {12, 4096}};
 
 RANK_TEST(Config, OfEveryAge) {
   DeviceSession session(static_cast<int32_t>(ranks.rank()));
@@ -313,8 +339,12 @@ RANK_TEST(Config, OfEveryAge) {
     if (ranks.size() > 1 && HasWindowSpace(16)) {  // the older ones have the default window space
       MappedMemory memory(static_cast<int32_t>(ranks.rank()), kGranularity);
       HcclCommSymWindow window = nullptr;
-      ASSERT_EQ(HcclCommSymWinRegister(comm, memory.data(), 1, &window, 1), HCCL_SUCCESS) << name << "\n" << TakeMessages();
-      ASSERT_EQ(HcclAllGather(memory.data(), memory.data() + 4096, 9, HCCL_DATA_TYPE_INT8, comm, session.stream()), HCCL_SUCCESS);
+      ASSERT_EQ(HcclCommSymWinRegister(comm, memory.data(), 1, &window, 1), HCCL_SUCCESS)
+          << name << "\n"
+          << TakeMessages();
+      ASSERT_EQ(HcclAllGather(memory.data(), memory.data() + 4096, 9, HCCL_DATA_TYPE_INT8, comm,
+                              session.stream()),
+                HCCL_SUCCESS);
       ASSERT_EQ(aclrtSynchronizeStream(session.stream()), 0) << TakeMessages();
       hcclrunPath path;
       ASSERT_EQ(hcclrunLastPath(comm, &path), HCCL_SUCCESS);
@@ -326,7 +356,8 @@ RANK_TEST(Config, OfEveryAge) {
   }
 }
 
-// A field counts only from the version that brought it, and only if it lies inside the stamped size.
+// A field counts only from the version that brought it, and only if it lies inside the stamped
+// size.
 RANK_TEST(Config, FieldsOfLaterVersionsAreNotRead) {
   if (ranks.size() == 1) return;
   DeviceSession session(static_cast<int32_t>(ranks.rank()));
@@ -337,7 +368,8 @@ RANK_TEST(Config, FieldsOfLaterVersionsAreNotRead) {
     config.Put<uint64_t>(2232, 0);  // no window space: the first registration fails, if it is read
     HcclComm comm = InitWith(ranks, config.get(), HCCL_SUCCESS, "window space 0");
     HcclCommSymWindow window = nullptr;
-    EXPECT_EQ(HcclCommSymWinRegister(comm, memory.data(), 1, &window, 1), expected) << version << ", " << size;
+    EXPECT_EQ(HcclCommSymWinRegister(comm, memory.data(), 1, &window, 1), expected)
+        << version << ", " << size;
     ranks.Meet();
     REQUIRE_OK(HcclCommDestroy(comm));
   };
@@ -355,7 +387,9 @@ RANK_TEST(Config, IllegalValues) {
     HcclRootInfo info;
     std::memset(&info, 0, sizeof info);
     HcclComm comm = nullptr;
-    EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), config.get(), &comm), HCCL_E_PARA) << named;
+    EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), config.get(), &comm),
+              HCCL_E_PARA)
+        << named;
     EXPECT_THAT(TakeMessages(), HasSubstr(named));
     EXPECT_EQ(comm, nullptr);
   };
@@ -387,7 +421,8 @@ RANK_TEST(Config, ValuesThatAreAcceptedOrIgnored) {
 RANK_TEST(Config, NamesAreCutAndDefault) {
   DeviceSession session(static_cast<int32_t>(ranks.rank()));
   char given[COMM_NAME_MAX_LENGTH];
-  HcclComm comm = InitWith(ranks, AgedConfig(11, 2248).PutName(std::string(128, 'x')).get(), HCCL_SUCCESS, "no terminator");
+  HcclComm comm = InitWith(ranks, AgedConfig(11, 2248).PutName(std::string(128, 'x')).get(),
+                           HCCL_SUCCESS, "no terminator");
   ASSERT_EQ(HcclGetCommName(comm, given), HCCL_SUCCESS);
   EXPECT_EQ(given, std::string(127, 'x'));
   REQUIRE_OK(HcclCommDestroy(comm));
@@ -398,7 +433,8 @@ RANK_TEST(Config, NamesAreCutAndDefault) {
   ASSERT_EQ(HcclGetCommName(two, given), HCCL_SUCCESS);
   EXPECT_NE(first, "");
   EXPECT_NE(first, given);
-  for (const std::string& other : ranks.Exchange(first)) EXPECT_EQ(other, first) << "equal on all ranks";
+  for (const std::string& other : ranks.Exchange(first))
+    EXPECT_EQ(other, first) << "equal on all ranks";
   REQUIRE_OK(HcclCommDestroy(one));
   REQUIRE_OK(HcclCommDestroy(two));
 }
@@ -406,7 +442,8 @@ RANK_TEST(Config, NamesAreCutAndDefault) {
 // ---- D.6 and F.1 ----
 
 RANK_TEST(Queries, RankSizeNameAndState) {
-  Session session(ranks, [](HcclCommConfig& config) { std::strcpy(config.hcclCommName, "queried"); });
+  Session session(ranks,
+                  [](HcclCommConfig& config) { std::strcpy(config.hcclCommName, "queried"); });
   uint32_t rank = 99, size = 99;
   char name[COMM_NAME_MAX_LENGTH];
   HcclResult state = HCCL_E_INTERNAL;
@@ -431,17 +468,37 @@ RANK_TEST(Queries, RankSizeNameAndState) {
 RANK_TEST(Queries, Capability) { EXPECT_EQ(HcclGetCommConfigCapability(), 12u); }
 
 RANK_TEST(Queries, ErrorStrings) {
-  const char* texts[] = {"no error", "parameter error", "empty pointer", "memory error", "internal error",
-                         "not support feature", "not found specific resource", "resource unavailable",
-                         "call system interface error", "timeout", "open file fail", "tcp connect fail",
-                         "roce connect fail", "tcp transfer fail", "roce transfer fail", "call runtime api fail",
-                         "call driver api fail", "call profiling api fail", "call cce api fail",
-                         "call network api fail", "try again", "error cqe", "error communicator suspending",
-                         "retry constraint", "out of memory"};
+  const char* texts[] = {"no error",
+                         "parameter error",
+                         "empty pointer",
+                         "memory error",
+                         "internal error",
+                         "not support feature",
+                         "not found specific resource",
+                         "resource unavailable",
+                         "call system interface error",
+                         "timeout",
+                         "open file fail",
+                         "tcp connect fail",
+                         "roce connect fail",
+                         "tcp transfer fail",
+                         "roce transfer fail",
+                         "call runtime api fail",
+                         "call driver api fail",
+                         "call profiling api fail",
+                         "call cce api fail",
+                         "call network api fail",
+                         "try again",
+                         "error cqe",
+                         "error communicator suspending",
+                         "retry constraint",
+                         "out of memory"};
   for (int code = -10; code < 2000; ++code) {
     const char* text = HcclGetErrorString(static_cast<HcclResult>(code));
     ASSERT_NE(text, nullptr) << code;
-    const char* expected = code < 0 || code >= 1042 ? "unknown error" : code <= 24 ? texts[code] : "unknown err";
+    const char* expected = code < 0 || code >= 1042 ? "unknown error"
+                           : code <= 24             ? texts[code]
+                                                    : "unknown err";
     EXPECT_STREQ(text, expected) << code;
   }
 }

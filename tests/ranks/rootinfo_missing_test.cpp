@@ -1,5 +1,5 @@
-// Communicators that do not come about because a rank stays away, and operations that a rank never calls (semantics
-// D.2, C.5). Run with a short HCCLRUN_CONNECT_TIMEOUT and HCCLRUN_EXEC_TIMEOUT.
+// Communicators that do not come about because a rank stays away, and operations that a rank never
+// calls (semantics D.2, C.5). Run with a short HCCLRUN_CONNECT_TIMEOUT and HCCLRUN_EXEC_TIMEOUT.
 
 #include "support/rank_session.h"
 #include "support/rank_test.h"
@@ -17,7 +17,9 @@ RANK_TEST(MissingRank, ListsWhoCameAndWhoDidNot) {
   ranks.ShareRootInfo(&info);
   HcclComm comm = nullptr;
   const uint32_t last = ranks.size() - 1;
-  const std::string arrived = ranks.size() == 2 ? "arrived: 0;" : ranks.size() == 3 ? "arrived: 0,1;" : "arrived: 0-" + std::to_string(last - 1) + ";";
+  const std::string arrived = ranks.size() == 2   ? "arrived: 0;"
+                              : ranks.size() == 3 ? "arrived: 0,1;"
+                                                  : "arrived: 0-" + std::to_string(last - 1) + ";";
   if (ranks.rank() != last) {
     EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &comm), HCCL_E_INTERNAL);
     const std::string text = TakeMessages();
@@ -48,8 +50,8 @@ RANK_TEST(MissingRank, TheRootItself) {
   ranks.Meet();
 }
 
-// An operation that one rank never calls: the others' streams fail after the execution timeout, with the missing rank
-// and its last call named, and the communicator is out of use on all ranks.
+// An operation that one rank never calls: the others' streams fail after the execution timeout,
+// with the missing rank and its last call named, and the communicator is out of use on all ranks.
 RANK_TEST(MissingCall, FailsAfterTheExecutionTimeout) {
   if (ranks.size() == 1) return;
   Session session(ranks);
@@ -58,7 +60,8 @@ RANK_TEST(MissingCall, FailsAfterTheExecutionTimeout) {
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
   const uint32_t last = ranks.size() - 1;
   const auto all_reduce = [&] {
-    return HcclAllReduce(memory.data(), memory.data(), 8, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM, session.comm(), session.stream());
+    return HcclAllReduce(memory.data(), memory.data(), 8, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM,
+                         session.comm(), session.stream());
   };
   if (ranks.rank() != last) {
     ASSERT_EQ(all_reduce(), HCCL_SUCCESS);
@@ -71,7 +74,8 @@ RANK_TEST(MissingCall, FailsAfterTheExecutionTimeout) {
   EXPECT_NE(all_reduce(), HCCL_SUCCESS) << "out of use everywhere, also for the late rank";
 }
 
-// A barrier waits for ever (semantics C.2): longer than the execution timeout, measured by another timeout.
+// A barrier waits for ever (semantics C.2): longer than the execution timeout, measured by another
+// timeout.
 RANK_TEST(MissingCall, BarrierHasNoTimeout) {
   if (ranks.size() == 1) return;
   Session session(ranks);
@@ -94,7 +98,9 @@ RANK_TEST(MissingCall, RankHasDestroyedTheCommunicator) {
   HcclComm other = session.NewCommunicator();
   DeviceMemory memory(4096);
   // What was called before the destruction still happens.
-  ASSERT_EQ(HcclAllReduce(memory.data(), memory.data(), 8, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM, other, session.stream()), HCCL_SUCCESS);
+  ASSERT_EQ(HcclAllReduce(memory.data(), memory.data(), 8, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM,
+                          other, session.stream()),
+            HCCL_SUCCESS);
   const uint32_t last = ranks.size() - 1;
   if (ranks.rank() == last) REQUIRE_OK(HcclCommDestroy(other));
   EXPECT_EQ(session.Synchronize(), 0) << TakeMessages();

@@ -1,5 +1,5 @@
-// hcclrun --shared-root-info: the n-th HcclGetRootInfo of every rank gives the same bytes, so that a program in which
-// every rank asks for its own needs no other channel.
+// hcclrun --shared-root-info: the n-th HcclGetRootInfo of every rank gives the same bytes, so that
+// a program in which every rank asks for its own needs no other channel.
 
 #include "support/rank_session.h"
 #include "support/rank_test.h"
@@ -19,11 +19,14 @@ RANK_TEST(SharedRootInfo, IsTheSameEverywhereAndMakesACommunicator) {
     before = mine;
     // Ranks come in any order; whoever is first serves.
     HcclComm comm = nullptr;
-    ASSERT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &comm), HCCL_SUCCESS) << TakeMessages();
+    ASSERT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &comm), HCCL_SUCCESS)
+        << TakeMessages();
     for (const std::string& other : ranks.Exchange(mine)) EXPECT_EQ(other, mine);
     DeviceMemory value(4);
     UploadValues<int32_t>(value.data(), {3});
-    ASSERT_EQ(HcclAllReduce(value.data(), value.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm, session.stream()), HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(value.data(), value.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                            comm, session.stream()),
+              HCCL_SUCCESS);
     ASSERT_EQ(aclrtSynchronizeStream(session.stream()), 0) << TakeMessages();
     EXPECT_EQ(DownloadValues<int32_t>(value.data(), 1)[0], static_cast<int32_t>(3 * ranks.size()));
     EXPECT_EQ(HcclCommDestroy(comm), HCCL_SUCCESS);

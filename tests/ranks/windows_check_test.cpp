@@ -1,4 +1,5 @@
-// Registrations with unequal sizes on the ranks (semantics A.3): warned about, refused with HCCLRUN_CHECK=error.
+// Registrations with unequal sizes on the ranks (semantics A.3): warned about, refused with
+// HCCLRUN_CHECK=error.
 
 #include <cstdlib>
 #include <cstring>
@@ -52,7 +53,9 @@ RANK_TEST(UnequalSizes, EqualOnesAreSilent) {
 RANK_TEST(UnequalSizes, OfTheWindowSpaceWarn) {
   if (ranks.size() == 1) return;
   const uint32_t me = ranks.rank();
-  Session session(ranks, [me](HcclCommConfig& config) { config.hcclSymWinMaxMemSizePerRank = me == 0 ? 2 : 1; });
+  Session session(ranks, [me](HcclCommConfig& config) {
+    config.hcclSymWinMaxMemSizePerRank = me == 0 ? 2 : 1;
+  });
   MappedMemory memory(session.device(), kGranularity);
   HcclCommSymWindow window = nullptr;
   ::testing::internal::CaptureStderr();

@@ -1,5 +1,5 @@
-// A rank that does not register while the others do (semantics A.3 step 17, A.4, A.5). Run with a short
-// HCCLRUN_CONNECT_TIMEOUT.
+// A rank that does not register while the others do (semantics A.3 step 17, A.4, A.5). Run with a
+// short HCCLRUN_CONNECT_TIMEOUT.
 
 #include "support/rank_session.h"
 #include "support/rank_test.h"
@@ -13,7 +13,9 @@ HcclResult Register(HcclComm comm, void* address, HcclCommSymWindow* window) {
   return HcclCommSymWinRegister(comm, address, 4096, window, 1);
 }
 
-std::string Missing(RankGroup& ranks) { return "missing: rank " + std::to_string(ranks.size() - 1); }
+std::string Missing(RankGroup& ranks) {
+  return "missing: rank " + std::to_string(ranks.size() - 1);
+}
 
 // In the first round of a communicator: 4, and for ever.
 RANK_TEST(MissingRank, InTheFirstRound) {
@@ -51,7 +53,8 @@ RANK_TEST(MissingRank, InALaterRound) {
   }
   ranks.Meet();
   // The window of the earlier round is still one.
-  ASSERT_EQ(HcclAllGather(first.data(), first.data() + 4096, 10, HCCL_DATA_TYPE_INT8, session.comm(), session.stream()),
+  ASSERT_EQ(HcclAllGather(first.data(), first.data() + 4096, 10, HCCL_DATA_TYPE_INT8,
+                          session.comm(), session.stream()),
             HCCL_SUCCESS);
   EXPECT_EQ(session.Synchronize(), 0) << TakeMessages();
   EXPECT_EQ(session.LastPath(), HCCLRUN_PATH_WINDOW);

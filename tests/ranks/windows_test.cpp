@@ -1,5 +1,5 @@
-// Symmetric windows: registration, lookup, peer pointers, lifetime (semantics A). What needs a rank that stays away is
-// in windows_missing_test.cpp.
+// Symmetric windows: registration, lookup, peer pointers, lifetime (semantics A). What needs a rank
+// that stays away is in windows_missing_test.cpp.
 
 #include <sys/mman.h>
 
@@ -60,15 +60,20 @@ RANK_TEST(Register, RefusesWhatIsNoMapping) {
   EXPECT_THAT(TakeMessages(), HasSubstr("aclrtMalloc memory cannot be registered"));
   void* reserved = nullptr;
   REQUIRE_OK(aclrtReserveMemAddress(&reserved, kGranularity, 0, nullptr, 1));
-  EXPECT_EQ(Register(session.comm(), reserved, 4096, &window), HCCL_E_PARA) << "reserved, nothing mapped";
+  EXPECT_EQ(Register(session.comm(), reserved, 4096, &window), HCCL_E_PARA)
+      << "reserved, nothing mapped";
   REQUIRE_OK(aclrtReleaseMemAddress(reserved));
   MappedMemory memory(session.device(), 2 * kGranularity);
-  EXPECT_EQ(Register(session.comm(), memory.data(), memory.size() + 1, &window), HCCL_E_PARA) << "beyond the end";
-  EXPECT_EQ(Register(session.comm(), memory.data() + 1, memory.size(), &window), HCCL_E_PARA) << "beyond the end";
+  EXPECT_EQ(Register(session.comm(), memory.data(), memory.size() + 1, &window), HCCL_E_PARA)
+      << "beyond the end";
+  EXPECT_EQ(Register(session.comm(), memory.data() + 1, memory.size(), &window), HCCL_E_PARA)
+      << "beyond the end";
   EXPECT_THAT(TakeMessages(), HasSubstr("addr"));
-  EXPECT_EQ(Register(session.comm(), memory.data() + memory.size(), 1, &window), HCCL_E_PARA) << "behind the end";
+  EXPECT_EQ(Register(session.comm(), memory.data() + memory.size(), 1, &window), HCCL_E_PARA)
+      << "behind the end";
   // After all that the communicator's windows work.
-  ASSERT_EQ(Register(session.comm(), memory.data() + 4097, 1, &window), HCCL_SUCCESS) << TakeMessages();
+  ASSERT_EQ(Register(session.comm(), memory.data() + 4097, 1, &window), HCCL_SUCCESS)
+      << TakeMessages();
   EXPECT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
 }
 
@@ -85,17 +90,22 @@ RANK_TEST(Register, WindowLiesInOneMapping) {
   aclrtDrvMemHandle handles[2];
   for (int i = 0; i < 2; ++i) {
     REQUIRE_OK(aclrtMallocPhysical(&handles[i], kGranularity, &prop, 0));
-    REQUIRE_OK(aclrtMapMem(static_cast<char*>(base) + static_cast<size_t>(i) * kGranularity, kGranularity, 0, handles[i], 0));
+    REQUIRE_OK(aclrtMapMem(static_cast<char*>(base) + static_cast<size_t>(i) * kGranularity,
+                           kGranularity, 0, handles[i], 0));
   }
   HcclCommSymWindow window = nullptr, other = nullptr;
   EXPECT_EQ(Register(session.comm(), base, 2 * kGranularity, &window), HCCL_E_PARA);
-  EXPECT_EQ(Register(session.comm(), static_cast<char*>(base) + kGranularity - 1, 2, &window), HCCL_E_PARA);
+  EXPECT_EQ(Register(session.comm(), static_cast<char*>(base) + kGranularity - 1, 2, &window),
+            HCCL_E_PARA);
   // Each alone is fine; a range across both is in neither window.
   ASSERT_EQ(Register(session.comm(), base, kGranularity, &window), HCCL_SUCCESS);
-  ASSERT_EQ(Register(session.comm(), static_cast<char*>(base) + kGranularity, kGranularity, &other), HCCL_SUCCESS);
+  ASSERT_EQ(Register(session.comm(), static_cast<char*>(base) + kGranularity, kGranularity, &other),
+            HCCL_SUCCESS);
   HcclCommSymWindow found = nullptr;
   size_t offset = 0;
-  EXPECT_EQ(HcclCommSymWinGet(session.comm(), static_cast<char*>(base) + kGranularity - 1, 2, &found, &offset), HCCL_E_NOT_FOUND);
+  EXPECT_EQ(HcclCommSymWinGet(session.comm(), static_cast<char*>(base) + kGranularity - 1, 2,
+                              &found, &offset),
+            HCCL_E_NOT_FOUND);
   EXPECT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
   EXPECT_EQ(HcclCommSymWinDeregister(other), HCCL_SUCCESS);
   for (int i = 0; i < 2; ++i) {
@@ -119,11 +129,13 @@ RANK_TEST(Register, OneRankGetsAnOpaqueHandle) {
   EXPECT_EQ(HcclCommSymWinDeregister(window), HCCL_E_PARA);
 }
 
-// A.2 and A.4: a window space of 0, or larger than the device, is found by the first registration and remembered.
+// A.2 and A.4: a window space of 0, or larger than the device, is found by the first registration
+// and remembered.
 RANK_TEST(Register, IllegalWindowSpaceIsRemembered) {
   if (ranks.size() == 1) return;
   for (uint64_t gigabytes : {uint64_t{0}, uint64_t{1} << 20, UINT64_MAX}) {
-    Session session(ranks, [=](HcclCommConfig& config) { config.hcclSymWinMaxMemSizePerRank = gigabytes; });
+    Session session(
+        ranks, [=](HcclCommConfig& config) { config.hcclSymWinMaxMemSizePerRank = gigabytes; });
     MappedMemory memory(session.device(), kGranularity);
     HcclCommSymWindow window = nullptr;
     EXPECT_EQ(Register(session.comm(), memory.data(), 4096, &window), HCCL_E_PARA) << gigabytes;
@@ -144,14 +156,16 @@ RANK_TEST(Register, ExhaustedWindowSpace) {
   REQUIRE_OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total));
   if (ranks.ExchangeValues(free_bytes)[0] < 5 * kLarge || total < 2 * kLarge) return;
   HcclCommSymWindow large = nullptr, small = nullptr, none = nullptr;
-  MappedMemory first(session.device(), kLarge), second(session.device(), kGranularity), third(session.device(), kGranularity);
+  MappedMemory first(session.device(), kLarge), second(session.device(), kGranularity),
+      third(session.device(), kGranularity);
   ASSERT_EQ(Register(session.comm(), first.data(), 1, &large), HCCL_SUCCESS) << TakeMessages();
   ASSERT_EQ(Register(session.comm(), second.data(), 1, &small), HCCL_SUCCESS) << TakeMessages();
   EXPECT_EQ(Register(session.comm(), third.data(), 1, &none), HCCL_E_MEMORY);
   EXPECT_THAT(TakeMessages(), HasSubstr("raise hcclSymWinMaxMemSizePerRank"));
   EXPECT_EQ(none, nullptr);
   ASSERT_EQ(HcclCommSymWinDeregister(small), HCCL_SUCCESS);
-  ASSERT_EQ(Register(session.comm(), third.data(), 1, &none), HCCL_SUCCESS) << "the freed range is used again";
+  ASSERT_EQ(Register(session.comm(), third.data(), 1, &none), HCCL_SUCCESS)
+      << "the freed range is used again";
   EXPECT_EQ(HcclCommSymWinDeregister(none), HCCL_SUCCESS);
   EXPECT_EQ(HcclCommSymWinDeregister(large), HCCL_SUCCESS);
 }
@@ -180,8 +194,10 @@ RANK_TEST(Register, OrderMustAgree) {
   MappedMemory small(session.device(), kGranularity), large(session.device(), 2 * kGranularity);
   const bool odd = ranks.rank() == 0;
   HcclCommSymWindow window = nullptr;
-  EXPECT_EQ(Register(session.comm(), odd ? large.data() : small.data(), 1, &window), HCCL_E_INTERNAL);
-  EXPECT_EQ(Register(session.comm(), odd ? small.data() : large.data(), 1, &window), HCCL_E_INTERNAL);
+  EXPECT_EQ(Register(session.comm(), odd ? large.data() : small.data(), 1, &window),
+            HCCL_E_INTERNAL);
+  EXPECT_EQ(Register(session.comm(), odd ? small.data() : large.data(), 1, &window),
+            HCCL_E_INTERNAL);
   ASSERT_EQ(Register(session.comm(), small.data(), 1, &window), HCCL_SUCCESS) << TakeMessages();
   EXPECT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
 }
@@ -225,7 +241,8 @@ RANK_TEST(Register, RepeatedHereNewThere) {
   MappedMemory first(session.device(), kGranularity), second(session.device(), kGranularity);
   HcclCommSymWindow window = nullptr, other = nullptr;
   ASSERT_EQ(Register(session.comm(), first.data(), 1, &window), HCCL_SUCCESS);
-  EXPECT_EQ(Register(session.comm(), ranks.rank() == 0 ? first.data() : second.data(), 1, &other), HCCL_E_INTERNAL);
+  EXPECT_EQ(Register(session.comm(), ranks.rank() == 0 ? first.data() : second.data(), 1, &other),
+            HCCL_E_INTERNAL);
   EXPECT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
 }
 
@@ -235,13 +252,15 @@ RANK_TEST(Register, NewMappingAtTheOffsetOfAFormerOne) {
   Session session(ranks);
   MappedMemory first(session.device(), kGranularity), second(session.device(), kGranularity);
   HcclCommSymWindow windows[2] = {}, third = nullptr;
-  for (HcclCommSymWindow& window : windows) ASSERT_EQ(Register(session.comm(), first.data(), 1, &window), HCCL_SUCCESS);
+  for (HcclCommSymWindow& window : windows)
+    ASSERT_EQ(Register(session.comm(), first.data(), 1, &window), HCCL_SUCCESS);
   ASSERT_EQ(HcclCommSymWinDeregister(windows[0]), HCCL_SUCCESS);
   const bool twice = ranks.rank() == 1;
   if (twice) {
     ASSERT_EQ(HcclCommSymWinDeregister(windows[1]), HCCL_SUCCESS);
   }
-  EXPECT_EQ(Register(session.comm(), twice ? second.data() : first.data(), 1, &third), HCCL_E_INTERNAL);
+  EXPECT_EQ(Register(session.comm(), twice ? second.data() : first.data(), 1, &third),
+            HCCL_E_INTERNAL);
   EXPECT_THAT(TakeMessages(), HasSubstr("round"));
   if (!twice) {
     EXPECT_EQ(HcclCommSymWinDeregister(windows[1]), HCCL_SUCCESS);
@@ -270,7 +289,8 @@ RANK_TEST(Register, OneMappingInTwoCommunicators) {
     EXPECT_EQ(HcclCommSymWinDeregister(b), HCCL_SUCCESS);
     HcclCommSymWindow found = nullptr;
     size_t offset = 0;
-    EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data(), 4, &found, &offset), HCCL_E_NOT_FOUND);
+    EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data(), 4, &found, &offset),
+              HCCL_E_NOT_FOUND);
     EXPECT_EQ(HcclCommSymWinGet(other, memory.data(), 4, &found, &offset), HCCL_SUCCESS);
     EXPECT_EQ(found, c);
     EXPECT_EQ(HcclCommSymWinDeregister(a), HCCL_SUCCESS);
@@ -297,9 +317,13 @@ RANK_TEST(Register, ManyWindowsInAnyOrderOfDeregistration) {
       live.erase(live.begin() + static_cast<ptrdiff_t>(which));
       continue;
     }
-    live.push_back({std::make_unique<MappedMemory>(session.device(), (1 + random.Below(3)) * kGranularity), nullptr, i});
+    live.push_back(
+        {std::make_unique<MappedMemory>(session.device(), (1 + random.Below(3)) * kGranularity),
+         nullptr, i});
     UploadValues(live.back().memory->data(), Pattern(ranks.rank(), 64, i));
-    ASSERT_EQ(Register(session.comm(), live.back().memory->data(), 1, &live.back().window), HCCL_SUCCESS) << TakeMessages();
+    ASSERT_EQ(Register(session.comm(), live.back().memory->data(), 1, &live.back().window),
+              HCCL_SUCCESS)
+        << TakeMessages();
     for (const Live& l : live) {
       for (uint32_t peer = 0; peer < ranks.size(); ++peer) {
         void* pointer = nullptr;
@@ -351,7 +375,8 @@ RANK_TEST(Deregister, OtherRanksKeepTheirs) {
   }
 }
 
-// The window keeps its memory when the user gives it up first (A.7); what is mapped at the address next is not it.
+// The window keeps its memory when the user gives it up first (A.7); what is mapped at the address
+// next is not it.
 RANK_TEST(Deregister, WindowOutlivesItsMapping) {
   if (ranks.size() == 1) return;
   Session session(ranks);
@@ -387,7 +412,8 @@ RANK_TEST(Deregister, OtherMemoryAtTheAddressIsNoWindow) {
     REQUIRE_OK(aclrtMallocPhysical(&handle, kGranularity, &prop, 0));
     REQUIRE_OK(aclrtMapMem(base, kGranularity, 0, handle, 0));
     const auto all_gather = [&] {
-      return HcclAllGather(base, static_cast<char*>(base) + 4096, 4, HCCL_DATA_TYPE_INT8, session.comm(), session.stream());
+      return HcclAllGather(base, static_cast<char*>(base) + 4096, 4, HCCL_DATA_TYPE_INT8,
+                           session.comm(), session.stream());
     };
     if (turn == 1) {  // the first window is still registered
       ASSERT_EQ(all_gather(), HCCL_SUCCESS);
@@ -475,7 +501,8 @@ RANK_TEST(Lookup, ChecksArgumentsInOrder) {
   EXPECT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
 }
 
-// Offsets count from the start of the mapping, and the whole mapping is the window, whatever was registered of it.
+// Offsets count from the start of the mapping, and the whole mapping is the window, whatever was
+// registered of it.
 RANK_TEST(Lookup, OffsetsCountFromTheMapping) {
   if (ranks.size() == 1) return;
   Session session(ranks);
@@ -485,15 +512,22 @@ RANK_TEST(Lookup, OffsetsCountFromTheMapping) {
   ASSERT_EQ(Register(session.comm(), memory.data(), 100, &second), HCCL_SUCCESS);
   size_t offset = 0;
   for (size_t at : {size_t{0}, size_t{1}, size_t{10000}, size_t{10100}, 2 * kGranularity - 8}) {
-    ASSERT_EQ(HcclCommSymWinGet(session.comm(), memory.data() + at, 8, &found, &offset), HCCL_SUCCESS) << at;
+    ASSERT_EQ(HcclCommSymWinGet(session.comm(), memory.data() + at, 8, &found, &offset),
+              HCCL_SUCCESS)
+        << at;
     EXPECT_EQ(found, window) << "the earliest valid one";
     EXPECT_EQ(offset, at);
   }
-  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data(), memory.size(), &found, &offset), HCCL_SUCCESS);
-  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data() + 1, memory.size(), &found, &offset), HCCL_E_NOT_FOUND);
-  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data() + memory.size(), 1, &found, &offset), HCCL_E_NOT_FOUND);
-  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data() - 1, 1, &found, &offset), HCCL_E_NOT_FOUND);
-  EXPECT_EQ(HcclCommSymWinGet(session.comm(), &offset, sizeof offset, &found, &offset), HCCL_E_NOT_FOUND);
+  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data(), memory.size(), &found, &offset),
+            HCCL_SUCCESS);
+  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data() + 1, memory.size(), &found, &offset),
+            HCCL_E_NOT_FOUND);
+  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data() + memory.size(), 1, &found, &offset),
+            HCCL_E_NOT_FOUND);
+  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data() - 1, 1, &found, &offset),
+            HCCL_E_NOT_FOUND);
+  EXPECT_EQ(HcclCommSymWinGet(session.comm(), &offset, sizeof offset, &found, &offset),
+            HCCL_E_NOT_FOUND);
   EXPECT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
   ASSERT_EQ(HcclCommSymWinGet(session.comm(), memory.data() + 7, 8, &found, &offset), HCCL_SUCCESS);
   EXPECT_EQ(found, second);
@@ -527,11 +561,13 @@ RANK_TEST(PeerPointer, ReadsAndWritesEveryPeer) {
   const uint32_t mine = 1000 + ranks.rank();
   for (uint32_t peer = 0; peer < ranks.size(); ++peer) {
     void* pointer = nullptr;
-    ASSERT_EQ(HcclSymWinGetPeerPointer(memory.window(), 64 + ranks.rank() * 4, peer, &pointer), HCCL_SUCCESS);
+    ASSERT_EQ(HcclSymWinGetPeerPointer(memory.window(), 64 + ranks.rank() * 4, peer, &pointer),
+              HCCL_SUCCESS);
     if (peer % 2) {
       Upload(pointer, &mine, sizeof mine);
     } else {
-      REQUIRE_OK(aclrtMemcpyAsync(pointer, 4, &mine, 4, ACL_MEMCPY_HOST_TO_DEVICE, session.stream()));
+      REQUIRE_OK(
+          aclrtMemcpyAsync(pointer, 4, &mine, 4, ACL_MEMCPY_HOST_TO_DEVICE, session.stream()));
     }
   }
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
@@ -564,12 +600,13 @@ RANK_TEST(Memory, OfHcommMemAllocCanBeRegistered) {
   HcclCommSymWindow window = nullptr;
   ASSERT_EQ(Register(session.comm(), memory, 5000, &window), HCCL_SUCCESS) << TakeMessages();
   UploadValues<int32_t>(memory, {1, 2, 3});
-  ASSERT_EQ(HcclAllReduce(memory, static_cast<char*>(memory) + 256, 3, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
-                          session.comm(), session.stream()),
+  ASSERT_EQ(HcclAllReduce(memory, static_cast<char*>(memory) + 256, 3, HCCL_DATA_TYPE_INT32,
+                          HCCL_REDUCE_SUM, session.comm(), session.stream()),
             HCCL_SUCCESS);
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
   EXPECT_EQ(session.LastPath(), ranks.size() > 1 ? HCCLRUN_PATH_WINDOW : HCCLRUN_PATH_BUFFERED);
-  EXPECT_EQ(DownloadValues<int32_t>(static_cast<char*>(memory) + 256, 3)[2], static_cast<int32_t>(3 * ranks.size()));
+  EXPECT_EQ(DownloadValues<int32_t>(static_cast<char*>(memory) + 256, 3)[2],
+            static_cast<int32_t>(3 * ranks.size()));
   ASSERT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
   EXPECT_EQ(HcclMemFree(memory), HCCL_SUCCESS);
   EXPECT_EQ(HcclMemFree(nullptr), HCCL_SUCCESS);

@@ -54,11 +54,13 @@ std::string ReceiveString(int fd) {
   return text;
 }
 
-// A star: rank 0 listens on an abstract socket, whose name the others learn over hcclrun's board, and passes on what
-// it gathers.
+// A star: rank 0 listens on an abstract socket, whose name the others learn over hcclrun's board,
+// and passes on what it gathers.
 class ProcessRanks : public RankGroup {
  public:
-  ProcessRanks() : RankGroup(static_cast<uint32_t>(hcclrunRank()), static_cast<uint32_t>(hcclrunSize()), false) {
+  ProcessRanks()
+      : RankGroup(static_cast<uint32_t>(hcclrunRank()), static_cast<uint32_t>(hcclrunSize()),
+                  false) {
     if (size() == 1) return;
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
@@ -118,8 +120,8 @@ class ProcessRanks : public RankGroup {
   std::vector<int> others_;
 };
 
-// What the threads of one run share. A slot is written by its rank before the first barrier and read by all before
-// the second.
+// What the threads of one run share. A slot is written by its rank before the first barrier and
+// read by all before the second.
 struct Board {
   explicit Board(uint32_t size) : slots(size), barrier(size) {}
   std::vector<std::string> slots;
@@ -128,7 +130,8 @@ struct Board {
 
 class ThreadRanks : public RankGroup {
  public:
-  ThreadRanks(uint32_t rank, uint32_t size, Board* board) : RankGroup(rank, size, true), board_(board) {}
+  ThreadRanks(uint32_t rank, uint32_t size, Board* board)
+      : RankGroup(rank, size, true), board_(board) {}
 
   std::vector<std::string> Exchange(const std::string& mine) override {
     board_->slots[rank()] = mine;
@@ -139,7 +142,8 @@ class ThreadRanks : public RankGroup {
   }
 
   void ShareRootInfo(HcclRootInfo* info) override {
-    const std::vector<std::string> all = Exchange(std::string(info->internal, sizeof info->internal));
+    const std::vector<std::string> all =
+        Exchange(std::string(info->internal, sizeof info->internal));
     std::memcpy(info->internal, all[0].data(), sizeof info->internal);
   }
 

@@ -1,7 +1,8 @@
 #pragma once
-// The ranks of a test and a line between them that owes nothing to the library under test: ranks are either the
-// processes of hcclrun or threads of this process. Tests use it to pass expectations around and to meet at points that
-// no collective marks. Every rank makes the same calls in the same order.
+// The ranks of a test and a line between them that owes nothing to the library under test: ranks
+// are either the processes of hcclrun or threads of this process. Tests use it to pass expectations
+// around and to meet at points that no collective marks. Every rank makes the same calls in the
+// same order.
 
 #include <cstdint>
 #include <cstring>
@@ -28,7 +29,8 @@ class RankGroup {
   template <class T>
   std::vector<T> ExchangeValues(const T& mine) {
     std::vector<T> values;
-    for (const std::string& bytes : Exchange(std::string(reinterpret_cast<const char*>(&mine), sizeof mine))) {
+    for (const std::string& bytes :
+         Exchange(std::string(reinterpret_cast<const char*>(&mine), sizeof mine))) {
       T value;
       std::memcpy(&value, bytes.data(), sizeof value);
       values.push_back(value);
@@ -40,15 +42,16 @@ class RankGroup {
   virtual void ShareRootInfo(HcclRootInfo* info) = 0;
 
  protected:
-  RankGroup(uint32_t rank, uint32_t size, bool threads) : rank_(rank), size_(size), threads_(threads) {}
+  RankGroup(uint32_t rank, uint32_t size, bool threads)
+      : rank_(rank), size_(size), threads_(threads) {}
 
  private:
   uint32_t rank_, size_;
   bool threads_;
 };
 
-// The group of this process under hcclrun (of one rank without it). Once per process; a rank that loses another one
-// says so and exits.
+// The group of this process under hcclrun (of one rank without it). Once per process; a rank that
+// loses another one says so and exits.
 std::unique_ptr<RankGroup> JoinProcessRanks();
 
 // Runs `body` in `size` threads, each with its group; returns when all have returned.

@@ -100,7 +100,8 @@ void MappedMemory::UnmapAndFree() {
   handle_ = nullptr;
 }
 
-WindowMemory::WindowMemory(const Session& session, size_t bytes) : MappedMemory(session.device(), bytes) {
+WindowMemory::WindowMemory(const Session& session, size_t bytes)
+    : MappedMemory(session.device(), bytes) {
   REQUIRE_OK(HcclCommSymWinRegister(session.comm(), data(), size(), &window_, 1));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// What a rank needs before it can call a collective, and its memory; everything is given back when it goes out of
-// scope. Set-up that fails is a test failure that ends the program: nothing could be tested without it.
+// What a rank needs before it can call a collective, and its memory; everything is given back when
+// it goes out of scope. Set-up that fails is a test failure that ends the program: nothing could be
+// tested without it.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,8 @@
 namespace hcclrun::testing {
 
 // Ends the program, after a sentence, unless code is 0.
-#define REQUIRE_OK(call) ::hcclrun::testing::RequireOk(static_cast<int>(call), #call, __FILE__, __LINE__)
+#define REQUIRE_OK(call) \
+  ::hcclrun::testing::RequireOk(static_cast<int>(call), #call, __FILE__, __LINE__)
 void RequireOk(int code, const char* call, const char* file, int line);
 
 // The newest messages of this thread, "" if there are none; they are taken.
@@ -84,7 +86,8 @@ class DeviceMemory {
 
 inline constexpr size_t kGranularity = size_t{2} << 20;
 
-// Physical memory of the session's device, mapped into a reservation of its own; rounded up to the granularity.
+// Physical memory of the session's device, mapped into a reservation of its own; rounded up to the
+// granularity.
 class MappedMemory {
  public:
   MappedMemory(int32_t device, size_t bytes);

@@ -6,9 +6,10 @@
 //     ...
 //   }
 //
-// `hcclrun -n N program` runs it as N processes; HCCLRUN_TEST_THREADS=N in the environment as N threads of one
-// process. Rank 0 reports as GoogleTest does, the other ranks print failures alone. The first test that fails on a
-// rank ends that rank, and with it the job: the others would wait for it.
+// `hcclrun -n N program` runs it as N processes; HCCLRUN_TEST_THREADS=N in the environment as N
+// threads of one process. Rank 0 reports as GoogleTest does, the other ranks print failures alone.
+// The first test that fails on a rank ends that rank, and with it the job: the others would wait
+// for it.
 //
 // The program's main() is in rank_test_main.cpp.
 
@@ -28,7 +29,7 @@ uint64_t Seed();
 
 }  // namespace hcclrun::testing
 
-#define RANK_TEST(suite, name)                                                                          \
-  static void suite##_##name##_Body([[maybe_unused]] ::hcclrun::testing::RankGroup& ranks);              \
-  TEST(suite, name) { ::hcclrun::testing::RunAsRanks(suite##_##name##_Body); }                           \
+#define RANK_TEST(suite, name)                                                              \
+  static void suite##_##name##_Body([[maybe_unused]] ::hcclrun::testing::RankGroup& ranks); \
+  TEST(suite, name) { ::hcclrun::testing::RunAsRanks(suite##_##name##_Body); }              \
   static void suite##_##name##_Body([[maybe_unused]] ::hcclrun::testing::RankGroup& ranks)

@@ -24,7 +24,8 @@ class FailurePrinter : public ::testing::EmptyTestEventListener {
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
     if (!result.failed()) return;
     std::fprintf(stderr, "%s, rank %d, %s:%d: %s\n", test_.c_str(), hcclrunRank(),
-                 result.file_name() ? result.file_name() : "?", result.line_number(), result.message());
+                 result.file_name() ? result.file_name() : "?", result.line_number(),
+                 result.message());
   }
   std::string test_;  // may not be asked for inside OnTestPartResult
 };
@@ -33,7 +34,8 @@ class FailurePrinter : public ::testing::EmptyTestEventListener {
 class FirstFailureEnds : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo& test) override {
     if (!test.result()->Failed()) return;
-    std::fprintf(stderr, "%s.%s failed on rank %d; the rank ends\n", test.test_suite_name(), test.name(), hcclrunRank());
+    std::fprintf(stderr, "%s.%s failed on rank %d; the rank ends\n", test.test_suite_name(),
+                 test.name(), hcclrunRank());
     std::fflush(nullptr);
     std::exit(1);
   }
