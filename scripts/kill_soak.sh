@@ -22,6 +22,7 @@ complain() {
 
 for ((run = 1; run <= runs; run++)); do
   shm_names >"$work/before"
+  : >"$work/err"  # before the loop below looks at it; the job opens it only when it starts
   # -v reports "rank 2 is process 123" on standard error. The job is far longer than the wait below.
   "$build/bin/hcclrun" -v -n "$ranks" --timeout 30 "$build/bin/hccl_bench" allreduce -b 4K -e 16M -f 4 -n 20000 \
     >"$work/out" 2>"$work/err" &
