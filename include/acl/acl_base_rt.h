@@ -219,6 +219,62 @@ typedef enum {
  */
 ACL_FUNC_VISIBILITY const char *aclrtGetSocName(void);
 
+/*
+ * *cannAttrList: the features that exist, a constant array that the library owns; *num: its length.
+ * Null pointers are ACL_ERROR_INVALID_PARAM.
+ */
+ACL_FUNC_VISIBILITY aclError aclGetCannAttributeList(const aclCannAttr **cannAttrList, size_t *num);
+
+/*
+ * *value: 1 if there is the feature, else 0. Inf and NaN, and BF16, exist; there is no compiler of
+ * operators. ACL_ERROR_INVALID_PARAM for a null pointer or another attribute.
+ */
+ACL_FUNC_VISIBILITY aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t *value);
+
+/*
+ * *value: a size of the emulated chip: cores, or bytes of L2 cache. ACL_ERROR_INVALID_PARAM for a
+ * null pointer or another kind of size, ACL_ERROR_RT_INVALID_DEVICEID for an unknown device.
+ */
+ACL_FUNC_VISIBILITY aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo,
+                                                    int64_t *value);
+
+/*
+ * Writes a line of the program to the log, formatted as by printf, if ASCEND_GLOBAL_LOG_LEVEL (or
+ * ASCEND_MODULE_LOG_LEVEL for ASCENDCL) lets the level pass: 0 debug, 1 info, 2 warning, 3 error
+ * (the default), 4 none. func and file may be NULL; nothing is written if fmt is.
+ */
+ACL_FUNC_VISIBILITY void aclAppLog(aclLogLevel logLevel, const char *func, const char *file,
+                                   uint32_t line, const char *fmt, ...);
+
+/* ---- Data ---- */
+
+/*
+ * Bytes of an element; 1 for the types whose elements share a byte, 0 for ACL_STRING, undefined
+ * types and those narrower than 8 bits that have no element of their own.
+ */
+ACL_FUNC_VISIBILITY size_t aclDataTypeSize(aclDataType dataType);
+
+/*
+ * Between binary16 and binary32, rounded to nearest, ties to even. As on the device, neither knows
+ * Inf and NaN: what is too large for binary16, Inf and NaN becomes the largest number (65504) of
+ * the same sign, and the bits that IEEE 754 uses for Inf and NaN are read as numbers from 65536 on.
+ */
+ACL_FUNC_VISIBILITY float aclFloat16ToFloat(aclFloat16 value);
+ACL_FUNC_VISIBILITY aclFloat16 aclFloatToFloat16(float value);
+
+/*
+ * A description of size bytes at data; both are the caller's and not looked at. The caller destroys
+ * it; that does not free the data. NULL only if memory runs short. aclDestroyDataBuffer and
+ * aclUpdateDataBuffer answer ACL_ERROR_INVALID_PARAM for NULL; the address of NULL is NULL and its
+ * size 0. aclGetDataBufferSize is for sizes below 4 GiB.
+ */
+ACL_FUNC_VISIBILITY aclDataBuffer *aclCreateDataBuffer(void *data, size_t size);
+ACL_FUNC_VISIBILITY aclError aclDestroyDataBuffer(const aclDataBuffer *dataBuffer);
+ACL_FUNC_VISIBILITY aclError aclUpdateDataBuffer(aclDataBuffer *dataBuffer, void *data, size_t size);
+ACL_FUNC_VISIBILITY void *aclGetDataBufferAddr(const aclDataBuffer *dataBuffer);
+ACL_FUNC_VISIBILITY uint32_t aclGetDataBufferSize(const aclDataBuffer *dataBuffer);
+ACL_FUNC_VISIBILITY size_t aclGetDataBufferSizeV2(const aclDataBuffer *dataBuffer);
+
 #ifdef __cplusplus
 }
 #endif

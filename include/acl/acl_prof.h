@@ -98,6 +98,34 @@ ACL_FUNC_VISIBILITY aclprofConfig *aclprofCreateConfig(uint32_t *deviceIdList, u
 /* Destroys what aclprofCreateConfig returned. ACL_ERROR_INVALID_PARAM for NULL. */
 ACL_FUNC_VISIBILITY aclError aclprofDestroyConfig(const aclprofConfig *profilerConfig);
 
+/* No-op. ACL_SUCCESS for any argument. */
+ACL_FUNC_VISIBILITY aclError aclprofSetConfig(aclprofConfigType configType, const char *config,
+                                              size_t configLength);
+
+/*
+ * Steps of a training. The object, which the caller destroys (NULL is ignored), holds nothing, and
+ * marking a step's start or end is a no-op. ACL_ERROR_INVALID_PARAM for a null stepInfo.
+ */
+ACL_FUNC_VISIBILITY aclprofStepInfo *aclprofCreateStepInfo(void);
+ACL_FUNC_VISIBILITY void aclprofDestroyStepInfo(aclprofStepInfo *stepinfo);
+ACL_FUNC_VISIBILITY aclError aclprofGetStepTimestamp(aclprofStepInfo *stepInfo, aclprofStepTag tag,
+                                                     aclrtStream stream);
+
+/*
+ * Marks and ranges in the time line: no-ops. Stamps are the caller's to destroy (NULL is ignored);
+ * *rangeId becomes 0. ACL_ERROR_INVALID_PARAM for a null msg, stamp or rangeId.
+ */
+ACL_FUNC_VISIBILITY aclError aclprofMarkEx(const char *msg, size_t msgLen, aclrtStream stream);
+ACL_FUNC_VISIBILITY void *aclprofCreateStamp(void);
+ACL_FUNC_VISIBILITY void aclprofDestroyStamp(void *stamp);
+ACL_FUNC_VISIBILITY aclError aclprofPush(void *stamp);
+ACL_FUNC_VISIBILITY aclError aclprofPop(void);
+ACL_FUNC_VISIBILITY aclError aclprofRangeStart(void *stamp, uint32_t *rangeId);
+ACL_FUNC_VISIBILITY aclError aclprofRangeStop(uint32_t rangeId);
+ACL_FUNC_VISIBILITY aclError aclprofSetStampTraceMessage(void *stamp, const char *msg,
+                                                         uint32_t msgLen);
+ACL_FUNC_VISIBILITY aclError aclprofMark(void *stamp);
+
 #ifdef __cplusplus
 }
 #endif

@@ -105,10 +105,52 @@ typedef struct aclrtErrorInfo {
   aclrtErrorInfoDetail detail;
 } aclrtErrorInfo;
 
+/*
+ * The code of the last acl call on this thread that did not answer ACL_SUCCESS; ACL_SUCCESS if
+ * there was none. Get forgets it, Peek does not (semantics F.3). Another level is
+ * ACL_ERROR_INVALID_PARAM.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
+ACL_FUNC_VISIBILITY aclError aclrtGetLastError(aclrtLastErrLevel level);
+
+/*
+ * *errorInfo: what is known about a fault of the device itself. An emulated device has none, so
+ * that it is always ACL_RT_NO_ERROR without detail. ACL_ERROR_INVALID_PARAM for NULL,
+ * ACL_ERROR_RT_INVALID_DEVICEID for an unknown device.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo *errorInfo);
+
 /* A failed task, as an exception callback sees it; valid during the callback only. */
 typedef struct rtExceptionInfo aclrtExceptionInfo;
 typedef void (*aclrtExceptionInfoCallback)(aclrtExceptionInfo *exceptionInfo);
 typedef void *aclrtFuncHandle;
+
+/*
+ * From now on callback runs for every task that fails, on a thread of the library or inside a
+ * synchronising call, before the task counts as complete; the last callback set counts, NULL is
+ * none. It must not call what waits for streams.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback);
+
+/*
+ * The number of the failed task within its stream, its stream, the thread that queued it (gettid),
+ * its device, and the code that synchronising calls will answer. 0xFFFFFFFF for NULL.
+ */
+ACL_FUNC_VISIBILITY uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo *info);
+ACL_FUNC_VISIBILITY uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo *info);
+ACL_FUNC_VISIBILITY uint32_t aclrtGetThreadIdFromExceptionInfo(const aclrtExceptionInfo *info);
+ACL_FUNC_VISIBILITY uint32_t aclrtGetDeviceIdFromExceptionInfo(const aclrtExceptionInfo *info);
+ACL_FUNC_VISIBILITY uint32_t aclrtGetErrorCodeFromExceptionInfo(const aclrtExceptionInfo *info);
+
+/*
+ * Arguments in device memory and handle of the kernel that failed. Tasks here have neither: the
+ * outputs become NULL and 0. ACL_ERROR_INVALID_PARAM for a null pointer.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtGetArgsFromExceptionInfo(const aclrtExceptionInfo *info,
+                                                           void **devArgsPtr,
+                                                           uint32_t *devArgsLen);
+ACL_FUNC_VISIBILITY aclError aclrtGetFuncHandleFromExceptionInfo(const aclrtExceptionInfo *info,
+                                                                 aclrtFuncHandle *func);
 
 /* ---- Versions of installed packages ---- */
 #define ACL_PKG_VERSION_MAX_SIZE 128
@@ -134,6 +176,19 @@ typedef struct aclCANNPackageVersion {
   char patchVersion[ACL_PKG_VERSION_PARTS_MAX_SIZE];
   char reserved[ACL_PKG_VERSION_MAX_SIZE];
 } aclCANNPackageVersion;
+
+/*
+ * The CANN release whose interface this library has; all packages have the same. pkgName: runtime,
+ * hccl, hcomm, toolkit, cann, driver, firmware and the like. versionStr takes
+ * ACL_PKG_VERSION_MAX_SIZE characters and is terminated; *versionNum grows with releases: major *
+ * 10000000 + minor * 100000 + patch * 1000. ACL_ERROR_INVALID_PARAM for a null pointer,
+ * ACL_ERROR_INVALID_FILE for a package that does not exist.
+ */
+ACL_FUNC_VISIBILITY aclError aclsysGetVersionStr(char *pkgName, char *versionStr);
+ACL_FUNC_VISIBILITY aclError aclsysGetVersionNum(char *pkgName, int32_t *versionNum);
+/* As above, with the parts apart; an unknown name is ACL_ERROR_INVALID_PARAM. */
+ACL_FUNC_VISIBILITY aclError aclsysGetCANNVersion(aclCANNPackageName name,
+                                                  aclCANNPackageVersion *version);
 
 #ifdef __cplusplus
 }

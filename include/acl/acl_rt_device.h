@@ -97,6 +97,19 @@ ACL_FUNC_VISIBILITY aclError aclrtSetCurrentContext(aclrtContext context);
 /* *context: the calling thread's. ACL_ERROR_RT_CONTEXT_NULL if it has none. No ownership passes. */
 ACL_FUNC_VISIBILITY aclError aclrtGetCurrentContext(aclrtContext *context);
 
+/*
+ * *stream: the default stream of the thread's context, which NULL stands for in other calls. It
+ * cannot be destroyed. ACL_ERROR_RT_CONTEXT_NULL on a thread without a context.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtCtxGetCurrentDefaultStream(aclrtStream *stream);
+
+/*
+ * *active: 1 while the default context of a device exists, else 0. flags: reserved, NULL; receives
+ * 0 otherwise.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t *flags,
+                                                     int32_t *active);
+
 /* ---- Types of device queries ---- */
 typedef enum aclrtDeviceStatus {
   ACL_RT_DEVICE_STATUS_NORMAL = 0,
@@ -171,6 +184,128 @@ typedef struct aclrtUtilizationInfo {
 typedef struct aclrtUuid {
   char bytes[16];
 } aclrtUuid;
+
+/* ---- Device queries. They need neither aclInit nor a current device; a null output is
+ * ACL_ERROR_INVALID_PARAM, an unknown device ACL_ERROR_RT_INVALID_DEVICEID. ---- */
+
+/*
+ * *value: an attribute of the emulated chip. Attributes that only chips with SIMT cores have are
+ * ACL_ERROR_RT_FEATURE_NOT_SUPPORT, unknown ones ACL_ERROR_RT_PARAM_INVALID.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr,
+                                                int64_t *value);
+
+/*
+ * *value: ACL_DEV_FEATURE_NOT_SUPPORT for every feature there is; an unknown one is
+ * ACL_ERROR_RT_PARAM_INVALID.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtGetDeviceCapability(int32_t deviceId,
+                                                      aclrtDevFeatureType devFeatureType,
+                                                      int32_t *value);
+
+/*
+ * *uuid: the same for a physical device in all processes of a machine until its next boot, and
+ * different for every other device.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid *uuid);
+
+/* *deviceStatus: always ACL_RT_DEVICE_STATUS_NORMAL. */
+ACL_FUNC_VISIBILITY aclError aclrtQueryDeviceStatus(int32_t deviceId,
+                                                    aclrtDeviceStatus *deviceStatus);
+
+/*
+ * memoryUtilization: the percentage of the device's memory that this process holds; the others are
+ * -1, not available. utilizationExtend must be NULL (ACL_ERROR_INVALID_PARAM).
+ */
+ACL_FUNC_VISIBILITY aclError aclrtGetDeviceUtilizationRate(int32_t deviceId,
+                                                           aclrtUtilizationInfo *utilizationInfo);
+
+/*
+ * *logicDevId: the number that device userDevid has when ASCEND_RT_VISIBLE_DEVICES does not number
+ * devices anew.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid,
+                                                           int32_t *const logicDevId);
+
+/*
+ * *canCompatible: 1 if code for socVersion runs on the emulated chip, that is for names of its
+ * family, else 0.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtCheckArchCompatibility(const char *socVersion,
+                                                         int32_t *canCompatible);
+
+/* ---- Peer access ---- */
+
+/*
+ * *canAccessPeer: 1, as every device reaches every other. deviceId and peerDeviceId must differ
+ * (ACL_ERROR_INVALID_PARAM).
+ */
+ACL_FUNC_VISIBILITY aclError aclrtDeviceCanAccessPeer(int32_t *canAccessPeer, int32_t deviceId,
+                                                      int32_t peerDeviceId);
+
+/*
+ * Access between the thread's device and a peer. It is always open: the calls check their arguments
+ * and do nothing, and may be repeated. ACL_ERROR_INVALID_PARAM if the peer is the thread's device,
+ * ACL_ERROR_FEATURE_UNSUPPORTED if flags is not 0.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags);
+ACL_FUNC_VISIBILITY aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId);
+
+/* ---- Limits and parameters. There are no cores to limit and no kernels: the values are kept, and
+ * whoever asks gets them. ---- */
+
+/*
+ * Cores that kernels of this process may use on a device: what was set, or the chip's number.
+ * ACL_ERROR_INVALID_PARAM for a null pointer; a value above the chip's number or 0, or an unknown
+ * type, is ACL_ERROR_RT_PARAM_INVALID.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type,
+                                                    uint32_t *value);
+ACL_FUNC_VISIBILITY aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type,
+                                                    uint32_t value);
+ACL_FUNC_VISIBILITY aclError aclrtResetDeviceResLimit(int32_t deviceId);
+
+/* The same for kernels of a stream (NULL: default), which goes before the device's limit. */
+ACL_FUNC_VISIBILITY aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type,
+                                                    uint32_t *value);
+ACL_FUNC_VISIBILITY aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type,
+                                                    uint32_t value);
+ACL_FUNC_VISIBILITY aclError aclrtResetStreamResLimit(aclrtStream stream);
+
+/*
+ * Use makes the limits of a stream those of the calling thread, until Unuse with the same stream;
+ * Unuse of another stream changes nothing. Get answers the thread's limit: the stream's, else the
+ * device's.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtUseStreamResInCurrentThread(aclrtStream stream);
+ACL_FUNC_VISIBILITY aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream);
+ACL_FUNC_VISIBILITY aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t *value);
+
+/*
+ * Parameters of kernels, of the process or (Ctx) of the thread's context; 0 at first, and a context
+ * that was given none has the process'. value: 0 to 3 for ACL_OPT_DETERMINISTIC, else 0 or 1; other
+ * values and options, and ACL_OPT_ENABLE_KERNEL_EARLY_START for a context, are
+ * ACL_ERROR_RT_PARAM_INVALID. Reductions here are deterministic anyway.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value);
+ACL_FUNC_VISIBILITY aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t *value);
+ACL_FUNC_VISIBILITY aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value);
+ACL_FUNC_VISIBILITY aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t *value);
+
+/*
+ * Seconds that waits queued from now on by aclrtStreamWaitEvent may last; 0, the default, is for
+ * ever. A wait that lasts longer fails: the stream goes on, and the next synchronising call answers
+ * ACL_ERROR_RT_TASK_TIMEOUT.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtSetOpWaitTimeout(uint32_t timeout);
+
+/*
+ * Time that a kernel may take, in seconds, and in microseconds with *actualTimeout as the time in
+ * force (UINT64_MAX for 0: no limit). Without effect, as there are no kernels; collectives have
+ * HCCL_EXEC_TIMEOUT.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtSetOpExecuteTimeOut(uint32_t timeout);
+ACL_FUNC_VISIBILITY aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t *actualTimeout);
 
 #ifdef __cplusplus
 }

@@ -113,6 +113,24 @@ ACL_FUNC_VISIBILITY aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEv
  */
 ACL_FUNC_VISIBILITY aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp);
 
+/* ---- Events between processes of a user on one machine ---- */
+
+/*
+ * *handle: bytes by which other processes open an event that was created with ACL_EVENT_IPC, else
+ * ACL_ERROR_RT_PARAM_INVALID. They are good as long as the event exists, and always the same.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle *handle);
+
+/*
+ * *event: the event of another process; the caller destroys it. Records and waits of all processes
+ * are about the one event, whatever their devices; it lives until the last process destroys it. A
+ * wait fails with ACL_ERROR_RT_SUSPECT_REMOTE_ERROR if the process of the last record ended before
+ * its stream came to it. ACL_ERROR_RT_PARAM_INVALID for a handle that leads nowhere and in the
+ * process that made the event.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle,
+                                                     aclrtEvent *event);
+
 #ifdef __cplusplus
 }
 #endif

@@ -77,6 +77,13 @@ ACL_FUNC_VISIBILITY aclError aclrtMalloc(void **devPtr, size_t size, aclrtMemMal
  */
 ACL_FUNC_VISIBILITY aclError aclrtFree(void *devPtr);
 
+/* The same as aclrtMalloc. */
+ACL_FUNC_VISIBILITY aclError aclrtMallocAlign32(void **devPtr, size_t size,
+                                                aclrtMemMallocPolicy policy);
+
+/* Memory that moves between host and device does not exist: ACL_ERROR_RT_FEATURE_NOT_SUPPORT. */
+ACL_FUNC_VISIBILITY aclError aclrtMemAllocManaged(void **ptr, uint64_t size, uint32_t flag);
+
 /* Pinned host memory, page aligned; *hostPtr is released by aclrtFreeHost. */
 ACL_FUNC_VISIBILITY aclError aclrtMallocHost(void **hostPtr, size_t size);
 ACL_FUNC_VISIBILITY aclError aclrtFreeHost(void *hostPtr);
@@ -116,7 +123,26 @@ ACL_FUNC_VISIBILITY aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t 
 ACL_FUNC_VISIBILITY aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value,
                                               size_t count, aclrtStream stream);
 
-/* ---- Types of further memory calls ---- */
+/*
+ * Copies height rows of width bytes; rows start dpitch and spitch bytes apart. Codes as aclrtMemcpy
+ * and aclrtMemcpyAsync; a width above a pitch, or a zero, is ACL_ERROR_INVALID_PARAM.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src, size_t spitch,
+                                           size_t width, size_t height, aclrtMemcpyKind kind);
+ACL_FUNC_VISIBILITY aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch, const void *src,
+                                                size_t spitch, size_t width, size_t height,
+                                                aclrtMemcpyKind kind, aclrtStream stream);
+
+/*
+ * As aclrtMemcpyAsync; if one side is host memory that is not pinned, it returns when the stream has
+ * run the copy. From host to host is ACL_ERROR_RT_FEATURE_NOT_SUPPORT.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtMemcpyAsyncWithCondition(void *dst, size_t destMax,
+                                                           const void *src, size_t count,
+                                                           aclrtMemcpyKind kind,
+                                                           aclrtStream stream);
+
+/* ---- Pinned memory with attributes, and registration ---- */
 typedef enum {
   ACL_RT_MEM_ATTR_RSV = 0,
   ACL_RT_MEM_ATTR_MODULE_ID = 1,
@@ -141,6 +167,13 @@ typedef struct {
   size_t numAttrs;
 } aclrtMallocConfig;
 
+/*
+ * As aclrtMallocHost. cfg (may be NULL) is checked and without effect; an unknown attribute is
+ * ACL_ERROR_RT_PARAM_INVALID.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtMallocHostWithCfg(void **ptr, uint64_t size,
+                                                    aclrtMallocConfig *cfg);
+
 #define ACL_RT_MEM_ATTACH_GLOBAL 0x1U
 
 typedef enum aclrtMemLocationType {
@@ -163,6 +196,14 @@ typedef struct aclrtPtrAttributes {
   uint32_t rsv[4];
 } aclrtPtrAttributes;
 
+/*
+ * *attributes: DEVICE for device memory with the device's number, HOST for pinned and registered
+ * host memory, UNREGISTERED (page size 0) for everything else. A null pointer is
+ * ACL_ERROR_INVALID_PARAM.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtPointerGetAttributes(const void *ptr,
+                                                       aclrtPtrAttributes *attributes);
+
 /* Memory one component of the library holds on a device. */
 typedef struct aclrtMemUsageInfo {
   char name[32];        /* terminated */
@@ -171,11 +212,36 @@ typedef struct aclrtMemUsageInfo {
   size_t reserved[8];
 } aclrtMemUsageInfo;
 
+/*
+ * Fills memUsageInfo, which has room for inputNum entries, with what the components of this process
+ * hold on a device, and *outputNum with their number: one, named APP, for all that is handed out.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo *memUsageInfo,
+                                                  size_t inputNum, size_t *outputNum);
+
 typedef struct {
   aclrtMemLocation dstLoc;
   aclrtMemLocation srcLoc;
   uint8_t rsv[16];
 } aclrtMemcpyBatchAttr;
+
+/*
+ * numBatches copies, one after the other, at once or queued on the stream (then the call returns
+ * after they ran if host memory that is not pinned takes part). attrs[k] says from where to where
+ * the copies from attrsIndexes[k] (0 for k = 0, growing) to attrsIndexes[k + 1] - 1 go. When one
+ * cannot be made, *failIndex is its number, the earlier ones are made and the later ones not; when
+ * the arguments as a whole are wrong, it is SIZE_MAX. Codes as aclrtMemcpy; a null array or a zero
+ * number is ACL_ERROR_INVALID_PARAM.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtMemcpyBatch(void **dsts, size_t *destMaxs, void **srcs,
+                                              size_t *sizes, size_t numBatches,
+                                              aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes,
+                                              size_t numAttrs, size_t *failIndex);
+ACL_FUNC_VISIBILITY aclError aclrtMemcpyBatchAsync(void **dsts, size_t *destMaxs, void **srcs,
+                                                   size_t *sizes, size_t numBatches,
+                                                   aclrtMemcpyBatchAttr *attrs,
+                                                   size_t *attrsIndexes, size_t numAttrs,
+                                                   size_t *failIndex, aclrtStream stream);
 
 typedef enum aclrtCmoType {
   ACL_RT_CMO_TYPE_PREFETCH = 0,
@@ -183,6 +249,13 @@ typedef enum aclrtCmoType {
   ACL_RT_CMO_TYPE_INVALID = 2,
   ACL_RT_CMO_TYPE_FLUSH = 3,
 } aclrtCmoType;
+
+/*
+ * A hint about the device's cache, for size bytes of device memory at src. Checked and without
+ * effect. Other types than PREFETCH are ACL_ERROR_RT_FEATURE_NOT_SUPPORT.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtCmoAsync(void *src, size_t size, aclrtCmoType cmoType,
+                                           aclrtStream stream);
 
 /* Registration of host memory. */
 typedef enum {
@@ -196,11 +269,57 @@ typedef enum {
 #define ACL_HOST_REG_READONLY 0x8UL
 #define ACL_HOST_REG_PINNED 0x10000000UL
 
+/*
+ * Make size bytes of the caller's host memory, on a page, known to devices; the device's address for
+ * them is the host's. Kernels and copies of this library reach host memory anyway. type: MAPPED;
+ * flag: ACL_HOST_REG_MAPPED and ACL_HOST_REG_PINNED; IOMEMORY and READONLY are
+ * ACL_ERROR_RT_FEATURE_NOT_SUPPORT. A null pointer or a zero size is ACL_ERROR_INVALID_PARAM, a
+ * range that is registered already ACL_ERROR_RT_PARAM_INVALID.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type,
+                                               void **devPtr);
+ACL_FUNC_VISIBILITY aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag);
+
+/*
+ * *pDevice: the device's address of host memory registered with MAPPED; any address inside. flag
+ * must be 0. ACL_ERROR_RT_PARAM_INVALID for other memory.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtHostGetDevicePointer(void *pHost, void **pDevice, uint32_t flag);
+
+/* Ends a registration that starts at ptr; ACL_ERROR_RT_PARAM_INVALID if there is none. */
+ACL_FUNC_VISIBILITY aclError aclrtHostUnregister(void *ptr);
+
 /* Memory shared between processes by key: flags of export and import. */
 #define ACL_RT_IPC_MEM_EXPORT_FLAG_DEFAULT 0x0UL
 #define ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION 0x1UL
 #define ACL_RT_IPC_MEM_IMPORT_FLAG_DEFAULT 0x0UL
 #define ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS 0x1UL
+
+/*
+ * key: a text by which other processes of the user import [devPtr, +size), which lies in memory of
+ * aclrtMalloc. len, the bytes at key, is 65 or more. flags: an ACL_RT_IPC_MEM_EXPORT_FLAG_*; by
+ * default importers must be listed by aclrtIpcMemSetImportPid first, with their
+ * aclrtDeviceGetBareTgid. ACL_ERROR_INVALID_PARAM for a null pointer or a zero size,
+ * ACL_ERROR_RT_PARAM_INVALID for anything else.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtIpcMemGetExportKey(void *devPtr, size_t size, char *key,
+                                                     size_t len, uint64_t flags);
+ACL_FUNC_VISIBILITY aclError aclrtIpcMemSetImportPid(const char *key, int32_t *pid, size_t num);
+
+/*
+ * *devPtr: an address of this process for the exporter's memory, for the thread's device, until
+ * aclrtIpcMemClose; not to be freed. flags: an ACL_RT_IPC_MEM_IMPORT_FLAG_*, without effect.
+ * ACL_ERROR_RT_PARAM_INVALID for a key that leads nowhere, in the exporting process and in one that
+ * is not listed. The memory stays what it is even if the exporter frees it or ends.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtIpcMemImportByKey(void **devPtr, const char *key, uint64_t flags);
+
+/*
+ * In an importing process: takes the address back. In the exporting one: nobody can import any more;
+ * the memory is still the caller's to free. ACL_ERROR_RT_PARAM_INVALID for a key that is not in use
+ * here.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtIpcMemClose(const char *key);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,4 @@
-/* What hcclrun did, for tests and for people who learn. An extension of hcclrun; link with -lhccl.
- */
+/* What hcclrun did, for tests and for people who learn. An extension of hcclrun; link -lhccl. */
 #ifndef HCCLRUN_INSPECT_H_
 #define HCCLRUN_INSPECT_H_
 

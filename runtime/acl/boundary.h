@@ -5,16 +5,18 @@
 // and call device/; nothing else.
 
 #include <cstring>
-#include <exception>
-#include <new>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "acl/acl_base_rt.h"
+#include "acl/last_error.h"
 #include "base/call.h"
 #include "base/fault.h"
-#include "base/raw_value.h"
 #include "base/fork_guard.h"
-#include "check/report.h"
+#include "base/not_allowed.h"
+#include "base/raw_value.h"
+#include "check/answer.h"
 #include "device/context.h"
 #include "device/device.h"
 #include "device/stream.h"
@@ -25,16 +27,9 @@ namespace hcclrun {
 template <class Body>
 aclError Answer(CallId id, Body&& body) noexcept {
   if (InForkedChild()) return ACL_ERROR_RT_FEATURE_NOT_SUPPORT;
-  ApiCall call(id);
-  try {
-    return call.Acl(body());
-  } catch (const std::bad_alloc&) {
-    return call.Acl(Fault(FaultKind::kHostMemory, {0}));
-  } catch (const std::exception& e) {
-    return call.Acl(Fault(FaultKind::kInternal, e.what()));
-  } catch (...) {
-    return call.Acl(Fault(FaultKind::kInternal, "an exception reached the C boundary"));
-  }
+  const aclError code = AnswerCall(id, true, &ApiCall::Acl, std::forward<Body>(body));
+  if (code != ACL_SUCCESS) NoteLastError(code);
+  return code;
 }
 
 inline Fault NullArgument(const char* parameter) {
@@ -60,11 +55,20 @@ inline Fault NeedContext() {
   return context.ok() ? Fault::None() : context.fault();
 }
 
+// A value that the acl layer itself refuses, with the whole reason.
+inline Fault InvalidArgument(std::string reason) {
+  return NotAllowed(std::move(reason)).WithCode(ACL_ERROR_INVALID_PARAM);
+}
+
+inline Fault BadTimeout(int32_t timeout, int32_t lowest) {
+  return NotAllowed(absl::StrCat("timeout is ", timeout,
+                                 "; it must be -1, which waits for ever, or at least ", lowest,
+                                 " milliseconds"));
+}
+
 // Time-outs of synchronising calls: -1 for ever, less is refused (semantics G.1, G.2).
 inline Fault CheckTimeout(int32_t timeout) {
-  if (timeout >= -1) return Fault::None();
-  return Fault(FaultKind::kBadValue, {uint64_t(int64_t{timeout}), 0, 0},
-               "timeout (-1 waits for ever)");
+  return timeout >= -1 ? Fault::None() : BadTimeout(timeout, 0);
 }
 
 // Calls `use(stream)` with the stream of a C handle, on a thread that has a context.

@@ -2,6 +2,7 @@
 
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
+#include "device/stream.h"
 
 using namespace hcclrun;
 
@@ -28,6 +29,16 @@ aclError aclrtSetCurrentContext(aclrtContext context) {
     Result<std::shared_ptr<Context>> found = Context::From(context);
     if (!found.ok()) return found.fault();
     Context::SetCurrent(*found);
+    return Fault::None();
+  });
+}
+
+aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
+  return Answer(CallId::aclrtCtxGetCurrentDefaultStream, [&]() -> Fault {
+    if (!stream) return NullArgument("stream");
+    Result<std::shared_ptr<Context>> context = Context::Current();
+    if (!context.ok()) return context.fault();
+    *stream = (*context)->DefaultStream()->handle();
     return Fault::None();
   });
 }

@@ -92,6 +92,3 @@ aclError aclrtDeviceGetBareTgid(int32_t* pid) {
     return Fault::None();
   });
 }
-
-// An Atlas A3 part; clients compare it with their lists of names.
-const char* aclrtGetSocName(void) { return "Ascend910_9391"; }

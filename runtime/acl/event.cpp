@@ -2,8 +2,13 @@
 
 #include "device/event.h"
 
+#include <cstddef>
+#include <cstring>
+
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
+#include "acl/limits.h"
+#include "device/ipc_event.h"
 
 namespace hcclrun {
 namespace {
@@ -15,8 +20,15 @@ constexpr uint32_t kKnownFlags = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGR
 Fault CreateEvent(aclrtEvent* event, Event::Kind kind, uint32_t flags) {
   if (!event) return NullArgument("event");
   if (flags & ~kKnownFlags) return Fault(FaultKind::kBadEnum, {flags}, "flag");
-  if (Fault f = NeedContext()) return f;
-  *event = Event::Create(kind, flags);
+  Result<Device*> device = Device::Current();
+  if (!device.ok()) return device.fault();
+  if (flags & ACL_EVENT_IPC) {
+    Result<std::shared_ptr<IpcEvent>> shared = IpcEvent::Create(*device);
+    if (!shared.ok()) return shared.fault();
+    *event = Event::CreateShared(*shared, flags);
+  } else {
+    *event = Event::Create(kind, flags);
+  }
   return Fault::None();
 }
 
@@ -81,7 +93,7 @@ aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   return Answer(CallId::aclrtStreamWaitEvent, [&] {
     return WithEvent(event, "event", [&](Event& e) {
       return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
-        Fault fault = e.WaitIn(s);
+        Fault fault = e.WaitIn(s, OpWaitTimeoutMs());
         if (fault.kind == FaultKind::kEventNotRecorded)
           fault.code_override = ACL_ERROR_RT_PARAM_INVALID;
         return fault;
@@ -149,5 +161,36 @@ aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
       *timestamp = static_cast<uint64_t>(*at) / 1000;
       return Fault::None();
     });
+  });
+}
+
+aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle* handle) {
+  return Answer(CallId::aclrtIpcGetEventHandle, [&]() -> Fault {
+    if (!handle) return NullArgument("handle");
+    return WithEvent(event, "event", [&](Event& e) -> Fault {
+      if (!e.shared()) {
+        return Fault(FaultKind::kForeignHandle, "the event was created without ACL_EVENT_IPC")
+            .WithCode(ACL_ERROR_RT_PARAM_INVALID);
+      }
+      Result<FabricHandle> exported = e.shared()->Export();
+      if (!exported.ok()) return exported.fault();
+      *handle = {};
+      static_assert(offsetof(FabricHandle, reserved) <= sizeof handle->reserved);
+      memcpy(handle->reserved, &*exported, offsetof(FabricHandle, reserved));
+      return Fault::None();
+    });
+  });
+}
+
+aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent* event) {
+  return Answer(CallId::aclrtIpcOpenEventHandle, [&]() -> Fault {
+    if (!event) return NullArgument("event");
+    if (Fault f = NeedContext()) return f;
+    FabricHandle exported = {};
+    memcpy(&exported, handle.reserved, offsetof(FabricHandle, reserved));
+    Result<std::shared_ptr<IpcEvent>> shared = IpcEvent::Open(exported);
+    if (!shared.ok()) return shared.fault();
+    *event = Event::CreateShared(*shared, ACL_EVENT_IPC);
+    return Fault::None();
   });
 }

@@ -42,7 +42,8 @@ Fault CheckConfig(const char* path) {
   }
   bool blank = text.find_first_not_of(" \t\r\n") == std::string::npos;
   if (blank || nlohmann::json::accept(text)) return Fault::None();
-  return Fault(FaultKind::kBadValue, {0, 0, 0}, "configPath (a file that is not JSON)")
+  return NotAllowed(absl::StrCat("configPath names ", path,
+                                 ", which is not JSON; pass a JSON file or a null pointer"))
       .WithCode(ACL_ERROR_PARSE_FILE);
 }
 

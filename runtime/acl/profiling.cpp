@@ -13,19 +13,19 @@ struct aclprofConfig {
 };
 
 aclError aclprofInit(const char*, size_t) {
-  return Answer(CallId::aclprof, [] { return Fault::None(); });
+  return Answer(CallId::aclprofInit, [] { return Fault::None(); });
 }
 
 aclError aclprofFinalize(void) {
-  return Answer(CallId::aclprof, [] { return Fault::None(); });
+  return Answer(CallId::aclprofFinalize, [] { return Fault::None(); });
 }
 
 aclError aclprofStart(const aclprofConfig*) {
-  return Answer(CallId::aclprof, [] { return Fault::None(); });
+  return Answer(CallId::aclprofStart, [] { return Fault::None(); });
 }
 
 aclError aclprofStop(const aclprofConfig*) {
-  return Answer(CallId::aclprof, [] { return Fault::None(); });
+  return Answer(CallId::aclprofStop, [] { return Fault::None(); });
 }
 
 aclprofConfig* aclprofCreateConfig(uint32_t*, uint32_t, aclprofAicoreMetrics,
@@ -34,9 +34,66 @@ aclprofConfig* aclprofCreateConfig(uint32_t*, uint32_t, aclprofAicoreMetrics,
 }
 
 aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig) {
-  return Answer(CallId::aclprof, [&] {
+  return Answer(CallId::aclprofDestroyConfig, [&] {
     if (!profilerConfig) return NullArgument("profilerConfig");
     free(const_cast<aclprofConfig*>(profilerConfig));
     return Fault::None();
   });
 }
+
+struct aclprofStepInfo {
+  int unused;
+};
+
+aclError aclprofSetConfig(aclprofConfigType, const char*, size_t) {
+  return Answer(CallId::aclprofSetConfig, [] { return Fault::None(); });
+}
+
+aclprofStepInfo* aclprofCreateStepInfo(void) {
+  return static_cast<aclprofStepInfo*>(calloc(1, sizeof(aclprofStepInfo)));
+}
+
+void aclprofDestroyStepInfo(aclprofStepInfo* stepinfo) { free(stepinfo); }
+
+aclError aclprofGetStepTimestamp(aclprofStepInfo* stepInfo, aclprofStepTag, aclrtStream) {
+  return Answer(CallId::aclprofGetStepTimestamp,
+                [&] { return stepInfo ? Fault::None() : NullArgument("stepInfo"); });
+}
+
+aclError aclprofMarkEx(const char* msg, size_t, aclrtStream) {
+  return Answer(CallId::aclprofMarkEx, [&] { return msg ? Fault::None() : NullArgument("msg"); });
+}
+
+void* aclprofCreateStamp(void) { return calloc(1, 1); }
+
+void aclprofDestroyStamp(void* stamp) { free(stamp); }
+
+namespace {
+
+aclError WithStamp(CallId id, const void* stamp) {
+  return Answer(id, [&] { return stamp ? Fault::None() : NullArgument("stamp"); });
+}
+
+}  // namespace
+
+aclError aclprofPush(void* stamp) { return WithStamp(CallId::aclprofPush, stamp); }
+
+aclError aclprofPop(void) {
+  return Answer(CallId::aclprofPop, [] { return Fault::None(); });
+}
+
+aclError aclprofRangeStart(void* stamp, uint32_t* rangeId) {
+  if (stamp && rangeId) *rangeId = 0;
+  return rangeId ? WithStamp(CallId::aclprofRangeStart, stamp)
+                 : Answer(CallId::aclprofRangeStart, [] { return NullArgument("rangeId"); });
+}
+
+aclError aclprofRangeStop(uint32_t) {
+  return Answer(CallId::aclprofRangeStop, [] { return Fault::None(); });
+}
+
+aclError aclprofSetStampTraceMessage(void* stamp, const char*, uint32_t) {
+  return WithStamp(CallId::aclprofSetStampTraceMessage, stamp);
+}
+
+aclError aclprofMark(void* stamp) { return WithStamp(CallId::aclprofMark, stamp); }

@@ -129,7 +129,7 @@ aclError aclrtMemImportFromShareableHandleV2(void* shareableHandle,
     if (!shareableHandle) return NullArgument("shareableHandle");
     if (!handle) return NullArgument("handle");
     if (Fault f = CheckShareType(RawValue(shareType))) return f;
-    if (flags != 0) return Fault(FaultKind::kBadValue, {flags, 0, 0}, "flags (it must be 0)");
+    if (flags != 0) return Fault(FaultKind::kBadValue, {flags, 0, 0}, "flags");
     Result<Device*> device = Device::Current();
     if (!device.ok()) return device.fault();
     return ImportChecked(ReadHandle(shareableHandle, RawValue(shareType)), *device, handle);

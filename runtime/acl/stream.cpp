@@ -1,17 +1,18 @@
-// Streams (semantics G.1) and host functions in them.
+// Streams (semantics G.1) and the words they write and wait for.
 
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
-#include "device/copy.h"
+#include "acl/stream_checks.h"
+#include "device/value_tasks.h"
 
 namespace hcclrun {
 namespace {
 
-Fault CreateStream(aclrtStream* stream) {
+Fault CreateStream(aclrtStream* stream, uint32_t priority, uint32_t flags) {
   if (!stream) return NullArgument("stream");
   Result<std::shared_ptr<Context>> context = Context::Current();
   if (!context.ok()) return context.fault();
-  *stream = Stream::Create(*context)->handle();
+  *stream = Stream::Create(*context, priority, flags)->handle();
   return Fault::None();
 }
 
@@ -25,6 +26,11 @@ Fault DestroyStream(aclrtStream handle, bool wait) {
   if ((*stream)->context_id() != (*context)->id()) {
     return Fault(FaultKind::kStreamOfOtherContext, {reinterpret_cast<uintptr_t>(handle)});
   }
+  if (IsDefaultStream(**stream)) {
+    return NotAllowed(
+        "stream is the default stream, which goes with its context; destroy only "
+        "streams that were created");
+  }
   (*stream)->Close(wait);
   return Fault::None();
 }
@@ -35,12 +41,20 @@ Fault DestroyStream(aclrtStream handle, bool wait) {
 using namespace hcclrun;
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return Answer(CallId::aclrtCreateStream, [&] { return CreateStream(stream); });
+  return Answer(CallId::aclrtCreateStream, [&] { return CreateStream(stream, 0, 0); });
 }
 
-aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t /*priority*/,
-                                     uint32_t /*flag*/) {
-  return Answer(CallId::aclrtCreateStreamWithConfig, [&] { return CreateStream(stream); });
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
+  return Answer(CallId::aclrtCreateStreamWithConfig,
+                [&] { return CreateStream(stream, priority, flag); });
+}
+
+aclError aclrtCreateStreamV2(aclrtStream* stream, const aclrtStreamConfigHandle* handle) {
+  return Answer(CallId::aclrtCreateStreamV2, [&]() -> Fault {
+    if (!stream) return NullArgument("stream");
+    if (!handle) return NullArgument("handle");
+    return CreateStream(stream, handle->priority, static_cast<uint32_t>(handle->flag));
+  });
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {
@@ -89,10 +103,40 @@ aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
   });
 }
 
-aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
-  return Answer(CallId::aclrtLaunchHostFunc, [&]() -> Fault {
-    if (!fn) return NullArgument("fn");
-    return WithStream(stream,
-                      [&](const std::shared_ptr<Stream>& s) { return RunInStream(*s, fn, args); });
+aclError aclrtStreamAbort(aclrtStream stream) {
+  return Answer(CallId::aclrtStreamAbort, [&] {
+    return WithStream(stream, [](const std::shared_ptr<Stream>& s) { return s->Abort(); });
+  });
+}
+
+aclError aclrtStreamStop(aclrtStream stream) {
+  return Answer(CallId::aclrtStreamStop, [&] {
+    return WithStream(stream, [](const std::shared_ptr<Stream>& s) {
+      if (IsDefaultStream(*s))
+        return NotAllowed(
+            "stream is the default stream, which cannot be stopped; use a created one");
+      return s->Stop();
+    });
+  });
+}
+
+aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
+  return Answer(CallId::aclrtValueWrite, [&]() -> Fault {
+    if (!devAddr) return NullArgument("devAddr");
+    if (flag != 0) return Fault(FaultKind::kBadValue, {flag, 0, 0}, "flag");
+    return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
+      return WriteValueInStream(*s, devAddr, value);
+    });
+  });
+}
+
+aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
+  return Answer(CallId::aclrtValueWait, [&]() -> Fault {
+    if (!devAddr) return NullArgument("devAddr");
+    if (flag > ACL_STREAM_WAIT_VALUE_NOR)
+      return Fault(FaultKind::kBadValue, {flag, 0, ACL_STREAM_WAIT_VALUE_NOR}, "flag");
+    return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
+      return WaitValueInStream(*s, devAddr, value, static_cast<ValueTest>(flag));
+    });
   });
 }

@@ -50,14 +50,17 @@ Fault CheckProperties(const PhysicalProperties& properties) {
     return InvalidArgument(properties.allocation_type, 0, 0, "prop.allocationType");
   }
   if (!IsLocation(properties.location_type)) {
-    return InvalidArgument(properties.location_type, 0, 0, "prop.location.type");
+    return InvalidArgument(absl::StrCat("prop.location.type is ", properties.location_type,
+                                        "; use ACL_MEM_LOCATION_TYPE_DEVICE"));
   }
   // ACL_DDR_MEM and ACL_HBM_MEM name no page class and are for aclrtGetMemInfo.
   int attribute = properties.memory_attribute;
   bool supported = attribute > ACL_HBM_MEM && attribute <= ACL_MEM_P2P_HUGE1G;
   bool device = properties.location_type == ACL_MEM_LOCATION_TYPE_DEVICE;
   if (!supported || (IsDdr(attribute) && device)) {
-    return InvalidArgument(attribute, 0, 0, "prop.memAttr (with this location)");
+    return InvalidArgument(absl::StrCat("prop.memAttr is ", attribute,
+                                        ", which memory at this location cannot have; use "
+                                        "ACL_HBM_MEM_HUGE on a device"));
   }
   return Fault::None();
 }
@@ -68,8 +71,7 @@ Fault ReserveChecked(void** virPtr, size_t size, size_t alignment, void* expectP
   if (size == 0) return ZeroArgument("size");
   if (flags > 1) return InvalidArgument(flags, 0, 1, "flags");
   if (Fault f = NeedContext()) return f;
-  if (alignment != 0)
-    return Fault(FaultKind::kBadValue, {alignment, 0, 0}, "alignment (it must be 0)");
+  if (alignment != 0) return Fault(FaultKind::kBadValue, {alignment, 0, 0}, "alignment");
   if (size % multiple) return Fault(FaultKind::kUnaligned, {size, multiple}, "size");
   // An ordinary reservation may have any size; it ends on a granule.
   Result<void*> address = ReserveAddress(size, multiple == 1 ? kGranule : multiple, expectPtr);
@@ -123,8 +125,8 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
     if (Fault f = CheckProperties(properties)) return f;
     Result<Device*> current = Device::Current();
     if (!current.ok()) return current.fault();
-    // Memory of the host lies in the heap of the thread's device: there is only one kind of memory
-    // here.
+    // Memory of the host lies in the heap of the thread's device: there is only one kind
+    // of memory here.
     Result<Device*> device = current;
     if (properties.location_type == ACL_MEM_LOCATION_TYPE_DEVICE) {
       if (Fault f = Device::CheckId(properties.location_id)) return f;
@@ -158,7 +160,7 @@ aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle
     if (size == 0) return ZeroArgument("size");
     if (flags != 0) return InvalidArgument(flags, 0, 0, "flags");
     if (Fault f = NeedContext()) return f;
-    if (offset != 0) return Fault(FaultKind::kBadValue, {offset, 0, 0}, "offset (it must be 0)");
+    if (offset != 0) return Fault(FaultKind::kBadValue, {offset, 0, 0}, "offset");
     return WithPhysical(handle, [&](const std::shared_ptr<PhysicalMemory>& m) {
       return MapMemory(virPtr, size, m);
     });

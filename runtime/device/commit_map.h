@@ -1,7 +1,7 @@
 #pragma once
-// Which blocks of a heap have pages: one bit per 64 KiB. The bits say what was charged to the
-// budget, so a block is committed once however often it is handed out. Pure bookkeeping; not
-// thread-safe.
+// Which blocks of a heap have pages: one bit per 64 KiB. The bits say what was charged to
+// the budget, so a block is committed once however often it is handed out. Pure
+// bookkeeping; not thread-safe.
 
 #include <cstdint>
 #include <functional>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/not_allowed.h"
 #include "device/device.h"
 #include "device/handle_table.h"
 #include "device/stream.h"
@@ -63,8 +64,7 @@ Fault Context::Destroy(void* handle) {
   Result<std::shared_ptr<Context>> context = From(handle);
   if (!context.ok()) return context.fault();
   if ((*context)->is_default_) {
-    return Fault(FaultKind::kBadValue, {reinterpret_cast<uintptr_t>(handle)},
-                 "context (the default context of a device, which aclrtResetDevice releases)");
+    return NotAllowed("context is the default context of a device; aclrtResetDevice releases it");
   }
   Device* device = (*context)->device_;
   {
@@ -85,6 +85,11 @@ std::shared_ptr<Stream> Context::DefaultStream() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!default_stream_) default_stream_ = fresh;  // a second one of two racing threads stays unused
   return default_stream_;
+}
+
+bool Context::IsDefaultStream(const Stream* stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return default_stream_.get() == stream;
 }
 
 void Context::AddStream(std::shared_ptr<Stream> stream) {

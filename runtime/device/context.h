@@ -4,6 +4,7 @@
 // by all threads that set the device; others are made by aclrtCreateContext. Which context is
 // current is a property of the thread.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,12 +34,18 @@ class Context : public std::enable_shared_from_this<Context> {
   // kBadValue for a default context. Waits for the streams it still has and destroys them.
   static Fault Destroy(void* handle);
 
+  // Parameters of kernels that were set for this context, by option; kUnset where the process' value
+  // holds. Kept for whoever asks.
+  static constexpr int kParameters = 4;
+  static constexpr int64_t kUnset = -1;
+  std::atomic<int64_t> parameters[kParameters] = {kUnset, kUnset, kUnset, kUnset};
+
   Device* device() const { return device_; }
-  bool is_default() const { return is_default_; }
   uint64_t id() const { return id_; }
   void* handle() const { return reinterpret_cast<void*>(id_); }
 
   std::shared_ptr<Stream> DefaultStream();
+  bool IsDefaultStream(const Stream* stream);
   void AddStream(std::shared_ptr<Stream> stream);
   void RemoveStream(const Stream* stream);
   std::vector<std::shared_ptr<Stream>> Streams();

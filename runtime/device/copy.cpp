@@ -54,12 +54,13 @@ bool Sides(CopyKind kind, KindRow* row) {
   return false;
 }
 
-Fault CheckCopy(const void* destination, const void* source, uint64_t bytes, CopyKind kind) {
+Fault CheckSides(const void* destination, uint64_t destination_bytes, const void* source,
+                 uint64_t source_bytes, CopyKind kind) {
   KindRow row;
   if (!Sides(kind, &row)) return Fault(FaultKind::kBadEnum, {uint64_t(kind)}, "kind");
   bool source_on_device, destination_on_device;
-  if (Fault f = Classify(destination, bytes, "dst", &destination_on_device)) return f;
-  if (Fault f = Classify(source, bytes, "src", &source_on_device)) return f;
+  if (Fault f = Classify(destination, destination_bytes, "dst", &destination_on_device)) return f;
+  if (Fault f = Classify(source, source_bytes, "src", &source_on_device)) return f;
   auto wrong = [](Side side, bool on_device) {
     return side != Side::kAny && (side == Side::kDevice) != on_device;
   };
@@ -75,6 +76,42 @@ Fault CheckCopy(const void* destination, const void* source, uint64_t bytes, Cop
     return Fault(FaultKind::kCopyKind, {uint64_t(kind), Number(source), Number(destination)}, what);
   return Fault::None();
 }
+
+Fault CheckCopy(const void* destination, const void* source, uint64_t bytes, CopyKind kind) {
+  return CheckSides(destination, bytes, source, bytes, kind);
+}
+
+Fault CheckRows(const CopyRows& copy, CopyKind kind) {
+  const uint64_t gaps = copy.rows - 1, highest = UINT64_MAX / copy.rows;
+  if (copy.destination_pitch > highest || copy.source_pitch > highest)
+    return Fault(FaultKind::kBadValue, {copy.rows, 1, UINT64_MAX}, "height (times the pitch)");
+  return CheckSides(copy.destination, gaps * copy.destination_pitch + copy.width, copy.source,
+                    gaps * copy.source_pitch + copy.width, kind);
+}
+
+void DoRows(const CopyRows& copy) {
+  for (uint64_t row = 0; row < copy.rows; row++) {
+    memmove(static_cast<char*>(copy.destination) + row * copy.destination_pitch,
+            static_cast<const char*>(copy.source) + row * copy.source_pitch, copy.width);
+  }
+}
+
+class CopyRowsTask : public Task {
+ public:
+  CopyRowsTask(const CopyRows& copy, CopyKind kind) : copy_(copy), kind_(kind) {}
+  Progress Advance(Fault* fault) override {
+    *fault = CheckRows(copy_, kind_);
+    if (!*fault) DoRows(copy_);
+    return Progress::kDone;
+  }
+  void WaitForProgress(int64_t) override {}
+  bool CheapToStart() const override { return copy_.width * copy_.rows <= kCheapBytes; }
+  const char* Name() const override { return "copy"; }
+
+ private:
+  const CopyRows copy_;
+  const CopyKind kind_;
+};
 
 class CopyTask : public Task {
  public:
@@ -138,6 +175,28 @@ class HostFunctionTask : public Task {
   void* const argument_;
 };
 
+class KernelTask : public Task {
+ public:
+  KernelTask(int (*kernel)(void*), void* argument, int32_t failure_code)
+      : kernel_(kernel), argument_(argument), failure_code_(failure_code) {}
+  Progress Advance(Fault* fault) override {
+    const int result = kernel_(argument_);
+    if (result != 0) {
+      *fault = Fault(FaultKind::kRuntimeCall, {uint64_t(int64_t{result})}, "the kernel")
+                   .WithCode(failure_code_);
+    }
+    return Progress::kDone;
+  }
+  void WaitForProgress(int64_t) override {}
+  bool NeedsWorker() const override { return true; }
+  const char* Name() const override { return "kernel"; }
+
+ private:
+  int (*const kernel_)(void*);
+  void* const argument_;
+  const int32_t failure_code_;
+};
+
 }  // namespace
 
 Fault Copy(void* destination, const void* source, uint64_t bytes, CopyKind kind) {
@@ -150,6 +209,17 @@ Fault CopyInStream(Stream& stream, void* destination, const void* source, uint64
                    CopyKind kind) {
   if (Fault f = CheckCopy(destination, source, bytes, kind)) return f;
   return stream.Enqueue(std::make_unique<CopyTask>(destination, source, bytes, kind));
+}
+
+Fault CopyMatrix(const CopyRows& copy, CopyKind kind) {
+  if (Fault f = CheckRows(copy, kind)) return f;
+  DoRows(copy);
+  return Fault::None();
+}
+
+Fault CopyMatrixInStream(Stream& stream, const CopyRows& copy, CopyKind kind) {
+  if (Fault f = CheckRows(copy, kind)) return f;
+  return stream.Enqueue(std::make_unique<CopyRowsTask>(copy, kind));
 }
 
 Fault Fill(void* destination, int value, uint64_t bytes) {
@@ -167,6 +237,11 @@ Fault FillInStream(Stream& stream, void* destination, int value, uint64_t bytes)
 
 Fault RunInStream(Stream& stream, void (*function)(void*), void* argument) {
   return stream.Enqueue(std::make_unique<HostFunctionTask>(function, argument));
+}
+
+Fault RunKernelInStream(Stream& stream, int (*kernel)(void*), void* argument,
+                        int32_t failure_code) {
+  return stream.Enqueue(std::make_unique<KernelTask>(kernel, argument, failure_code));
 }
 
 }  // namespace hcclrun

@@ -25,10 +25,22 @@ enum class CopyKind : int32_t {  // aclrtMemcpyKind
 // unmapped device memory. Host addresses are taken on trust: everything that is not device memory
 // counts as host memory.
 Fault Copy(void* destination, const void* source, uint64_t bytes, CopyKind kind);
-// As above in stream order. The checks are made now and, for device memory, again when the copy
-// runs.
+// As above in stream order. The checks are made now and, for device memory, again when
+// the copy runs.
 Fault CopyInStream(Stream& stream, void* destination, const void* source, uint64_t bytes,
                    CopyKind kind);
+
+// `rows` rows of `width` bytes, which start `destination_pitch` and `source_pitch` apart.
+struct CopyRows {
+  void* destination;
+  uint64_t destination_pitch;
+  const void* source;
+  uint64_t source_pitch;
+  uint64_t width, rows;
+};
+// As Copy() and CopyInStream(). `width` is at most both pitches, nothing is 0.
+Fault CopyMatrix(const CopyRows& copy, CopyKind kind);
+Fault CopyMatrixInStream(Stream& stream, const CopyRows& copy, CopyKind kind);
 
 // Sets bytes of device or host memory.
 Fault Fill(void* destination, int value, uint64_t bytes);
@@ -36,5 +48,8 @@ Fault FillInStream(Stream& stream, void* destination, int value, uint64_t bytes)
 
 // A function of the program, run by the stream's worker in stream order.
 Fault RunInStream(Stream& stream, void (*function)(void*), void* argument);
+// As above; when the function returns another number than 0, the task fails with
+// kRuntimeCall and `failure_code`.
+Fault RunKernelInStream(Stream& stream, int (*kernel)(void*), void* argument, int32_t failure_code);
 
 }  // namespace hcclrun

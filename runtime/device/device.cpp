@@ -9,7 +9,9 @@
 #include "base/settings.h"
 #include "device/context.h"
 #include "device/device_memory.h"
+#include "device/ipc_memory.h"
 #include "device/memory_map.h"
+#include "device/notify.h"
 #include "device/stream.h"
 #include "device/virtual_memory.h"
 
@@ -95,6 +97,13 @@ Result<Device*> Device::Current() {
   return (*context)->device();
 }
 
+bool Device::HasDefaultContext(int32_t id) {
+  Device* device = Existing(id);
+  if (!device) return false;
+  std::lock_guard<std::mutex> lock(device->mutex_);
+  return device->default_context_ != nullptr;
+}
+
 Fault Device::Set(int32_t id) {
   Result<Device*> found = Get(id);
   if (!found.ok()) return found.fault();
@@ -164,6 +173,8 @@ std::vector<std::shared_ptr<Context>> Device::TakeContexts() {
 // Waits without the lock: other threads may set the device anew meanwhile and get new contexts.
 void Device::Release(bool wait) {
   for (auto& context : TakeContexts()) context->Close(wait);
+  Notify::ReleaseAllOf(this);
+  ReleaseIpcMemoryOf(this);
   ReleaseVirtualMemoryOf(this);
   FreeAllDevice(this);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fault.h"
+#include "device/core_limits.h"
 #include "device/heap.h"
 
 namespace hcclrun {
@@ -20,8 +21,8 @@ class Stream;
 
 class Device {
  public:
-  // Device `id` of this process; created with its heap at first use. kBadDevice when id is out of
-  // range.
+  // Device `id` of this process; created with its heap at first use. kBadDevice when id is
+  // out of range.
   static Result<Device*> Get(int32_t id);
   // The calling thread's current device (semantics G.3); kNoContext without one.
   static Result<Device*> Current();
@@ -33,8 +34,11 @@ class Device {
   // The number that a rank table gives device `id`: differs only under ASCEND_RT_VISIBLE_DEVICES.
   static int32_t PhysicalId(int32_t id);
 
-  // Semantics G.3 and G.4. Set makes the default context current on the calling thread and takes a
-  // reference.
+  // Whether device `id` has its default context now. `id` passed CheckId().
+  static bool HasDefaultContext(int32_t id);
+
+  // Semantics G.3 and G.4. Set makes the default context current on the calling thread and
+  // takes a reference.
   static Fault Set(int32_t id);
   // Gives a reference back; the last one waits for the device's tasks and releases contexts,
   // streams and memory.
@@ -53,6 +57,7 @@ class Device {
   Fault Synchronize(int64_t timeout_ms);
 
   std::atomic<int32_t> saturation_mode{1};  // aclrtFloatOverflowMode, recorded only (semantics C.4)
+  CoreLimits core_limits;
 
  private:
   friend class Context;

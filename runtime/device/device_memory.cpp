@@ -1,11 +1,12 @@
 #include "device/device_memory.h"
 
 #include <cstdlib>
+#include <map>
 #include <mutex>
-#include <unordered_map>
 
 #include "device/device.h"
 #include "device/memory_map.h"
+#include "device/sharing.h"
 
 namespace hcclrun {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 // Live allocations of MallocHost. Never destroyed: the program may free from its own exit handlers.
 struct HostMemory {
   std::mutex mutex;
-  std::unordered_map<void*, uint64_t> sizes;
+  std::map<uintptr_t, uint64_t> sizes;  // by address
 };
 
 HostMemory& Pinned() {
@@ -26,6 +27,7 @@ uint64_t WholePages(uint64_t bytes) { return (bytes + kDevicePage - 1) & ~(kDevi
 }  // namespace
 
 Result<void*> MallocDevice(Device* device, uint64_t bytes) {
+  ReclaimExports();
   Heap& heap = device->heap();
   Result<uint64_t> offset = heap.Allocate(bytes, bytes >= kGranule ? kGranule : kDevicePage);
   if (!offset.ok()) return offset.fault();
@@ -45,16 +47,13 @@ Fault FreeDevice(void* address) {
   if (info.kind == MemoryKind::kNone) {
     return Fault(FaultKind::kNotDeviceMemory, {reinterpret_cast<uintptr_t>(address)}, "devPtr");
   }
-  info.device->heap().Free(info.heap_offset);
+  if (DetachExports(info.device, info.heap_offset, info.size))
+    info.device->heap().Free(info.heap_offset);
   return Fault::None();
 }
 
-uint64_t FreeAllDevice(Device* device) {
-  uint64_t count = 0;
-  for (const MemoryInfo& info : MemoryOf(device, MemoryKind::kAllocation)) {
-    if (!FreeDevice(info.base)) count++;
-  }
-  return count;
+void FreeAllDevice(Device* device) {
+  for (const MemoryInfo& info : MemoryOf(device, MemoryKind::kAllocation)) FreeDevice(info.base);
 }
 
 Result<void*> MallocHost(uint64_t bytes) {
@@ -63,7 +62,7 @@ Result<void*> MallocHost(uint64_t bytes) {
     return Fault(FaultKind::kHostMemory, {bytes});
   HostMemory& host = Pinned();
   std::lock_guard<std::mutex> lock(host.mutex);
-  host.sizes[address] = bytes;
+  host.sizes[reinterpret_cast<uintptr_t>(address)] = bytes;
   return address;
 }
 
@@ -71,13 +70,21 @@ Fault FreeHost(void* address) {
   HostMemory& host = Pinned();
   {
     std::lock_guard<std::mutex> lock(host.mutex);
-    if (host.sizes.erase(address) == 0) {
+    if (host.sizes.erase(reinterpret_cast<uintptr_t>(address)) == 0) {
       return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(address)},
                    "pinned host memory");
     }
   }
   free(address);
   return Fault::None();
+}
+
+bool IsPinnedHostMemory(const void* address) {
+  HostMemory& host = Pinned();
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  std::lock_guard<std::mutex> lock(host.mutex);
+  auto it = host.sizes.upper_bound(at);
+  return it != host.sizes.begin() && at - (--it)->first < it->second;
 }
 
 DeviceMemoryInfo MemoryInfoOf(Device* device) {

@@ -14,13 +14,15 @@ class Device;
 Result<void*> MallocDevice(Device* device, uint64_t bytes);
 // kNotDeviceMemory for anything but the start of a live allocation of MallocDevice.
 Fault FreeDevice(void* address);
-// Frees every allocation of the device; the number of them.
-uint64_t FreeAllDevice(Device* device);
+// Frees every allocation of the device.
+void FreeAllDevice(Device* device);
 
 // Page-aligned host memory.
 Result<void*> MallocHost(uint64_t bytes);
 // kUnknownHandle for anything but the start of a live allocation of MallocHost.
 Fault FreeHost(void* address);
+// True inside a live allocation of MallocHost.
+bool IsPinnedHostMemory(const void* address);
 
 struct DeviceMemoryInfo {
   uint64_t free;
@@ -28,8 +30,8 @@ struct DeviceMemoryInfo {
 };
 DeviceMemoryInfo MemoryInfoOf(Device* device);
 
-// The allocation or mapping that contains `address`, on whole pages (semantics B.2);
-// kNotDeviceMemory.
+// The allocation or mapping that contains `address`, on whole pages
+// (semantics B.2); kNotDeviceMemory.
 struct AddressRange {
   char* base;
   uint64_t size;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "device/handle_table.h"
+#include "device/ipc_event.h"
 #include "device/stream.h"
 
 namespace hcclrun {
@@ -15,17 +16,18 @@ HandleTable<Event>& Table() {
 }
 
 constexpr int64_t kSliceNs = 200'000'000;
+constexpr int32_t kTaskTimeout = 107020;  // ACL_ERROR_RT_TASK_TIMEOUT
 
-// Marks the point when the stream comes to it. The time is that of the work before, which another
-// process may have finished while this one slept, but not earlier than the call that queued the
-// record.
+// Marks the point when the stream comes to it. The time is that of the work before, which
+// another process may have finished while this one slept, but not earlier than the call that
+// queued the record.
 class RecordTask : public Task {
  public:
   RecordTask(Stream* stream, std::shared_ptr<EventPoint> point)
       : stream_(stream), point_(std::move(point)), queued_ns_(NowNs()) {}
   ~RecordTask() override {
-    if (!point_->complete())
-      point_->Complete(NowNs());  // dropped with its stream: nobody shall wait for ever
+    // Dropped with its stream: nobody shall wait for ever.
+    if (!point_->complete()) point_->Complete(NowNs());
   }
   Progress Advance(Fault*) override {
     stamp_ = std::max(queued_ns_, stream_->last_completed_ns());
@@ -33,10 +35,11 @@ class RecordTask : public Task {
     return Progress::kDone;
   }
   void WaitForProgress(int64_t) override {}
-  bool Prepare() override { return true; }
+  bool Prepare(const void*) override { return true; }
   bool CheapToStart() const override { return true; }
   bool RunsAfterFailure() const override { return true; }
   int64_t CompletedAtNs() const override { return stamp_; }
+  void OnAbort() override { point_->Abort(); }
   const char* Name() const override { return "event record"; }
 
  private:
@@ -48,20 +51,30 @@ class RecordTask : public Task {
 
 class WaitTask : public Task {
  public:
-  WaitTask(std::shared_ptr<EventPoint> point, std::shared_ptr<std::atomic<int64_t>> pending)
-      : point_(std::move(point)), pending_(std::move(pending)), queued_ns_(NowNs()) {
+  WaitTask(std::shared_ptr<EventPoint> point, std::shared_ptr<std::atomic<int64_t>> pending,
+           int64_t timeout_ms)
+      : point_(std::move(point)),
+        pending_(std::move(pending)),
+        queued_ns_(NowNs()),
+        timeout_ms_(timeout_ms) {
     pending_->fetch_add(1, std::memory_order_acq_rel);
   }
   ~WaitTask() override { pending_->fetch_sub(1, std::memory_order_acq_rel); }
-  Progress Advance(Fault*) override {
-    return point_->complete() ? Progress::kDone : Progress::kWaiting;
+  Progress Advance(Fault* fault) override {
+    if (!started_) deadline_ = Deadline::After(timeout_ms_);
+    started_ = true;
+    if (point_->complete()) return Progress::kDone;
+    if (!deadline_.passed()) return Progress::kWaiting;
+    // What was queued behind a wait that failed is a stream error of the task (semantics F.4).
+    *fault = Fault(FaultKind::kEventTimeout, {uint64_t(timeout_ms_)}).WithCode(kTaskTimeout);
+    return Progress::kDone;
   }
   void WaitForProgress(int64_t limit_ns) override {
     point_->Kick();
-    point_->Sleep(limit_ns);
+    point_->Sleep(deadline_.Remaining(limit_ns));
   }
   // What follows must not be announced before the event: the peer may then find it ready too early.
-  bool Prepare() override { return false; }
+  bool Prepare(const void*) override { return false; }
   bool CheapToStart() const override { return true; }
   int64_t CompletedAtNs() const override { return std::max(queued_ns_, point_->completed_ns()); }
   const char* Name() const override { return "event wait"; }
@@ -70,6 +83,9 @@ class WaitTask : public Task {
   const std::shared_ptr<EventPoint> point_;
   const std::shared_ptr<std::atomic<int64_t>> pending_;
   const int64_t queued_ns_;
+  const int64_t timeout_ms_;
+  bool started_ = false;
+  Deadline deadline_ = Deadline::Never();
 };
 
 // The reset itself happens at the call (later calls see the open point); this keeps its place in
@@ -78,7 +94,7 @@ class ResetTask : public Task {
  public:
   Progress Advance(Fault*) override { return Progress::kDone; }
   void WaitForProgress(int64_t) override {}
-  bool Prepare() override { return true; }
+  bool Prepare(const void*) override { return true; }
   bool CheapToStart() const override { return true; }
   bool RunsAfterFailure() const override { return true; }
   const char* Name() const override { return "event reset"; }
@@ -90,6 +106,11 @@ void EventPoint::Complete(int64_t now_ns) {
   std::lock_guard<std::mutex> lock(mutex_);
   completed_ns_.store(std::max<int64_t>(now_ns, 1), std::memory_order_release);
   done_.notify_all();
+}
+
+void EventPoint::Abort() {
+  aborted_.store(true, std::memory_order_release);
+  Complete(NowNs());
 }
 
 void EventPoint::Sleep(int64_t limit_ns) {
@@ -135,6 +156,13 @@ void* Event::Create(Kind kind, uint32_t flags) {
   return event->handle_;
 }
 
+void* Event::CreateShared(std::shared_ptr<IpcEvent> shared, uint32_t flags) {
+  std::shared_ptr<Event> event(new Event(Kind::kExWithFlag, flags));
+  event->ipc_ = std::move(shared);
+  event->handle_ = Table().Add(event);
+  return event->handle_;
+}
+
 Result<std::shared_ptr<Event>> Event::From(void* handle) {
   std::shared_ptr<Event> event = Table().Find(handle);
   if (!event)
@@ -153,6 +181,7 @@ std::shared_ptr<EventPoint> Event::Last() {
 }
 
 Fault Event::Record(const std::shared_ptr<Stream>& stream) {
+  if (ipc_) return ipc_->RecordIn(*stream);
   std::shared_ptr<EventPoint> point, before;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -179,25 +208,30 @@ Fault Event::Reset(const std::shared_ptr<Stream>& stream) {
   return stream->Enqueue(std::make_unique<ResetTask>());
 }
 
-Fault Event::WaitIn(const std::shared_ptr<Stream>& stream) {
+Fault Event::WaitIn(const std::shared_ptr<Stream>& stream, int64_t timeout_ms) {
+  if (ipc_) return ipc_->WaitIn(*stream, pending_waits_, timeout_ms);
   std::shared_ptr<EventPoint> point = Last();
   if (!point) {
     if (kind_ == Kind::kPlain)
       return Fault(FaultKind::kEventNotRecorded, {reinterpret_cast<uintptr_t>(handle_)});
     return Fault::None();
   }
-  return stream->Enqueue(std::make_unique<WaitTask>(std::move(point), pending_waits_));
+  return stream->Enqueue(std::make_unique<WaitTask>(std::move(point), pending_waits_, timeout_ms));
 }
 
 bool Event::Complete() {
+  if (ipc_) return ipc_->Complete();
   std::shared_ptr<EventPoint> point = Last();
   return point ? point->complete() : kind_ == Kind::kExWithFlag;
 }
 
 Fault Event::Synchronize(int64_t timeout_ms) {
+  if (ipc_) return ipc_->Synchronize(timeout_ms);
   std::shared_ptr<EventPoint> point = Last();
   if (!point || !point->recorded()) return Fault::None();
-  if (point->Wait(Deadline::After(timeout_ms))) return Fault::None();
+  if (point->Wait(Deadline::After(timeout_ms))) {
+    return point->aborted() ? Fault(FaultKind::kStreamAborted) : Fault::None();
+  }
   return Fault(FaultKind::kEventTimeout, {uint64_t(timeout_ms)});
 }
 
@@ -205,6 +239,12 @@ Result<int64_t> Event::CompletedNs() {
   uint64_t handle = reinterpret_cast<uintptr_t>(handle_);
   if (kind_ != Kind::kPlain && !(flags_ & kTimeline))
     return Fault(FaultKind::kEventNoTimeline, {handle});
+  if (ipc_) {
+    if (!ipc_->Recorded()) return Fault(FaultKind::kEventNotRecorded, {handle});
+    const int64_t at = ipc_->CompletedNs();
+    if (at == 0) return Fault(FaultKind::kEventNotFinished, {handle});
+    return at;
+  }
   std::shared_ptr<EventPoint> point = Last();
   if (!point || !point->recorded()) return Fault(FaultKind::kEventNotRecorded, {handle});
   int64_t ns = point->completed_ns();

@@ -16,6 +16,7 @@
 
 namespace hcclrun {
 
+class IpcEvent;
 class Stream;
 
 class EventPoint {
@@ -24,6 +25,9 @@ class EventPoint {
   bool complete() const { return completed_ns_.load(std::memory_order_acquire) != 0; }
   int64_t completed_ns() const { return completed_ns_.load(std::memory_order_acquire); }
   void Complete(int64_t now_ns);
+  // As Complete(), because the record was given up.
+  void Abort();
+  bool aborted() const { return aborted_.load(std::memory_order_acquire); }
   // Sleeps until complete, at most `limit_ns`.
   void Sleep(int64_t limit_ns);
   // Lets the worker of the recording stream run it, for threads that only wait.
@@ -39,6 +43,7 @@ class EventPoint {
   std::atomic<uint64_t> ticket_{0};  // of the record in that stream
   std::atomic<bool> recorded_{false};
   std::atomic<int64_t> completed_ns_{0};  // 0 = not complete
+  std::atomic<bool> aborted_{false};      // set before complete
 };
 
 class Event {
@@ -46,16 +51,24 @@ class Event {
   enum class Kind { kPlain, kWithFlag, kExWithFlag };  // the three create calls
   static constexpr uint32_t kSync = 1, kTimeline = 8;  // ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
 
+  static constexpr uint32_t kIpc = 0x40;  // ACL_EVENT_IPC
+
   static void* Create(Kind kind, uint32_t flags);
+  // One that other processes can open, or that another process made: all behave as kExWithFlag.
+  static void* CreateShared(std::shared_ptr<IpcEvent> shared, uint32_t flags);
   static Result<std::shared_ptr<Event>> From(void* handle);  // kUnknownHandle
   static Fault Destroy(void* handle);
 
   Fault Record(const std::shared_ptr<Stream>& stream);
-  Fault Reset(const std::shared_ptr<Stream>& stream);   // kNotSupported unless kWithFlag and kSync
-  Fault WaitIn(const std::shared_ptr<Stream>& stream);  // kEventNotRecorded for a plain one
-  bool Complete();                                      // aclrtQueryEventStatus
+  Fault Reset(const std::shared_ptr<Stream>& stream);  // kNotSupported unless kWithFlag and kSync
+  // kEventNotRecorded for a plain one. The wait itself fails with kEventTimeout when it lasts longer
+  // than timeout_ms from its start (< 0: for ever).
+  Fault WaitIn(const std::shared_ptr<Stream>& stream, int64_t timeout_ms = -1);
+  bool Complete();  // aclrtQueryEventStatus
   bool WaitsPassed() const { return pending_waits_->load(std::memory_order_acquire) == 0; }
   Fault Synchronize(int64_t timeout_ms);  // kEventTimeout
+  // nullptr for an event of this process alone.
+  const std::shared_ptr<IpcEvent>& shared() const { return ipc_; }
   // When the last record completed: kEventNoTimeline, kEventNotRecorded, kEventNotFinished.
   Result<int64_t> CompletedNs();
 
@@ -66,11 +79,12 @@ class Event {
 
   const Kind kind_;
   const uint32_t flags_;
+  std::shared_ptr<IpcEvent> ipc_;  // instead of last_; set before others see the event
   void* handle_ = nullptr;
   std::mutex mutex_;
   std::shared_ptr<EventPoint> last_;  // guarded by mutex_; nullptr = never recorded and not open
-  // Waits that were queued and have not passed; shared with their tasks, which may outlive the
-  // event.
+  // Waits that were queued and have not passed; shared with their tasks, which may
+  // outlive the event.
   const std::shared_ptr<std::atomic<int64_t>> pending_waits_ =
       std::make_shared<std::atomic<int64_t>>(0);
 };

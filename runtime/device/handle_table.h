@@ -1,9 +1,9 @@
 #pragma once
-// From opaque C handles to objects. A handle is a number that is never used twice within the
-// process, dressed up as a pointer of a kind of its own, so that stale, foreign and invented
-// handles are recognised and never dereferenced. Tables are created on first use and never
-// destroyed: worker threads and exit handlers of the program may still call while static objects
-// go.
+// From opaque C handles to objects. A handle is a number that is never used twice within
+// the process, dressed up as a pointer of a kind of its own, so that stale, foreign and
+// invented handles are recognised and never dereferenced. Tables are created on first use
+// and never destroyed: worker threads and exit handlers of the program may still call while
+// static objects go.
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,8 @@ enum class HandleKind : uint64_t {
   kContext = 0x11,
   kStream = 0x12,
   kEvent = 0x13,
-  kPhysicalMemory = 0x14
+  kPhysicalMemory = 0x14,
+  kNotify = 0x15
 };
 
 template <class T>

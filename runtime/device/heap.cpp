@@ -24,8 +24,8 @@ constexpr uint64_t kShareOfAddressLimit = 16;
 // Free() returns pages at once when less than 1/kScarce of the budget is left.
 constexpr uint64_t kScarce = 4;
 
-// The size to try first. A limit on address space gives the same size to all ranks that run under
-// it.
+// The size to try first. A limit on address space gives the same size to all ranks that
+// run under it.
 uint64_t WantedSize() {
   uint64_t size = Settings::Get().hbm_bytes;
 #ifdef __SANITIZE_THREAD__
@@ -90,11 +90,7 @@ Result<std::unique_ptr<Heap>> Heap::CreateSized(uint64_t size) {
   if (Fault f = heap->Commit(0, kDevicePage)) return f;
   heap->uid_ = RandomUid();
   HeapHeader* header = reinterpret_cast<HeapHeader*>(heap->base_);
-  header->magic = kHeapMagic;
-  header->version = kHeapVersion;
-  header->owner_pid = getpid();
-  header->uid = heap->uid_;
-  header->size = size;
+  header->identity = {kHeapMagic, kHeapVersion, getpid(), heap->uid_, size};
   return heap;
 }
 
@@ -228,10 +224,15 @@ Fault Heap::ExhaustedLocked(uint64_t bytes, Fault cause) const {
   if (cause.kind != FaultKind::kMemoryExhausted) return cause;
   Budget& budget = Budget::Get();
   uint64_t free = std::min(ranges_.free(), budget.available());
-  return Fault(
-      FaultKind::kMemoryExhausted,
-      {bytes, free, std::min(ranges_.largest_free(), free), peak_, std::min(size_, budget.limit())},
-      std::move(cause.text));
+  return Fault(FaultKind::kMemoryExhausted,
+               {bytes, free, std::min(ranges_.largest_free(), free), UsedLocked(),
+                std::min(size_, budget.limit()), peak_},
+               std::move(cause.text));
+}
+
+uint64_t Heap::peak_bytes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return peak_;
 }
 
 uint64_t Heap::used_bytes() const {

@@ -30,9 +30,7 @@ class Heap {
   static Result<std::unique_ptr<Heap>> CreateSized(uint64_t size);
   ~Heap();
 
-  char* base() const {
-    return base_;
-  }  // this process' view; stays mapped as long as the heap lives
+  char* base() const { return base_; }        // this process' view, as long as the heap lives
   uint64_t size() const { return size_; }     // address space, not committed memory
   MemoryObject& object() { return object_; }  // what peers map
   uint64_t uid() const { return uid_; }       // random, names this heap between processes
@@ -48,6 +46,7 @@ class Heap {
   void Free(uint64_t offset);
 
   uint64_t used_bytes() const;       // handed out
+  uint64_t peak_bytes() const;       // the most that was handed out so far
   uint64_t free_bytes() const;       // address space and budget, whichever is less
   uint64_t committed_bytes() const;  // has pages: handed out or kept
 

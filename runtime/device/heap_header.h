@@ -1,6 +1,6 @@
 #pragma once
 // The first granule of every heap: who it is, and what its owner exports to other processes
-// (aclrtMem*Shareable*).
+// (aclrtMem*Shareable*, aclrtIpc*, aclrtNotify*).
 //
 // Writers and readers. The owner writes the header once, before anybody else can see the heap, and
 // alone writes slots and records, except for ExportRecord::importers, where importing processes
@@ -14,9 +14,9 @@
 // at `importers`. All four are seq_cst (store, then load, on both sides), so at least one of the
 // two sees the other: either the import fails, or the memory stays.
 //
-// A record's pages serve later records but nothing else, so an importer that comes too late enters
-// its pid in a record at worst; looking at `state`, `key` and `nonce` again after it entered, it
-// notices.
+// A record's pages serve later records but nothing else, so an importer that comes too late
+// enters its pid in a record at worst; looking at `state`, `key` and `nonce` again after it
+// entered, it notices.
 //
 // Death. An importer that dies leaves its pid behind; the owner does not count pids that have
 // ended. When the owner dies, the object lives on through the descriptors and mappings of
@@ -29,19 +29,24 @@
 namespace hcclrun {
 
 inline constexpr uint64_t kHeapMagic = 0x7061656863636863;  // "hcchheap"
-inline constexpr uint32_t kHeapVersion = 1;
+inline constexpr uint32_t kHeapVersion = 2;
 inline constexpr uint32_t kExportSlots = 16384;
 inline constexpr uint32_t kExportKeyBits = 22;
-inline constexpr uint32_t kMaxAllowedPids =
-    1024;  // per export; semantics B.2 allows 65535, no machine runs them
+// Per export; hardware allows 65535, no machine runs them.
+inline constexpr uint32_t kMaxAllowedPids = 1024;
 inline constexpr uint32_t kMaxImporters = 960;  // per export
 
-struct HeapHeader {
+// The constants, as strangers read them, by pread.
+struct HeapIdentity {
   uint64_t magic;
   uint32_t version;
   int32_t owner_pid;
   uint64_t uid;
   uint64_t size;
+};
+
+struct HeapHeader {
+  HeapIdentity identity;
   uint64_t reserved[12];
   // Entry key % kExportSlots: 0 = free, else key << 42 | offset of the record in the heap.
   std::atomic<uint64_t> slots[kExportSlots];
@@ -52,6 +57,13 @@ inline constexpr int kSlotKeyShift = 64 - kExportKeyBits;
 
 inline constexpr uint32_t kExportOpen = 1;
 inline constexpr uint32_t kExportClosed = 2;
+
+enum class ExportKind : uint32_t {
+  kPhysicalMemory = 0,  // whole granules
+  kMemory = 1,          // any part of an allocation
+  kNotify = 2,          // a NotifyState
+  kEvent = 3,           // an IpcEventState
+};
 
 // Lies in a page range of its own in the heap. The constants are written before the slot is
 // published and, when the record is used again, after `state` was closed.
@@ -66,7 +78,7 @@ struct ExportRecord {
   std::atomic<uint32_t> state;
   std::atomic<uint32_t> any_pid;        // 1 = importers need not be listed
   std::atomic<uint32_t> allowed_count;  // grows only; entries below it are final (release, acquire)
-  uint32_t reserved;
+  uint32_t kind;                        // ExportKind
   std::atomic<int32_t> allowed[kMaxAllowedPids];
   std::atomic<int32_t> importers[kMaxImporters];  // pid of a live import, 0 = free
 };

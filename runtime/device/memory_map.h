@@ -22,18 +22,19 @@ enum class MemoryKind {
   kNone,        // not device memory (host memory or nothing)
   kAllocation,  // aclrtMalloc
   kMapping,     // aclrtMapMem
-  kPeerView,    // what a symmetric peer pointer names: another process' heap, or physical memory in an own heap
+  // What a symmetric peer pointer names: another process' heap, or physical memory in an own heap.
+  kPeerView,
 };
 
 struct MemoryInfo {
   MemoryKind kind = MemoryKind::kNone;
-  Device* device =
-      nullptr;  // nullptr for a peer view; for an imported mapping the device it was imported for
+  // nullptr for a peer view; for an imported mapping the device it was imported for.
+  Device* device = nullptr;
   char* base = nullptr;      // of the allocation, mapping or view
   uint64_t size = 0;         // as the user asked for it
   uint64_t heap_offset = 0;  // of base (own heaps)
-  uint64_t identity =
-      0;  // of the allocation or the physical handle; never reused within the process
+  // Of the allocation or the physical handle; never reused within the process.
+  uint64_t identity = 0;
   bool imported = false;  // a mapping of a handle of another process
 };
 
@@ -48,8 +49,8 @@ MemoryInfo FindMemory(const void* address);
 Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* parameter,
                                bool* scattered);
 
-// None when [address, +bytes) is readable and writable device memory of any kind; the faults of
-// ResolveRange.
+// None when [address, +bytes) is readable and writable device memory of any kind; the
+// faults of ResolveRange.
 Fault CheckDeviceRange(const void* address, uint64_t bytes, const char* parameter);
 
 // True for addresses that are neither host memory nor usable device memory: inside a heap or a

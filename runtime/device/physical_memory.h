@@ -1,6 +1,6 @@
 #pragma once
-// Physical memory (aclrtDrvMemHandle): a page range of a heap with reference counts (semantics
-// B.2).
+// Physical memory (aclrtDrvMemHandle): a page range of a heap with reference
+// counts (semantics B.2).
 //
 // A PhysicalMemory lives while somebody holds a shared_ptr to it: the handle table for as long as
 // the user owes aclrtFreePhysical calls, every mapping, every symmetric window. Own memory returns
@@ -29,8 +29,8 @@ struct PhysicalProperties {
 
 class PhysicalMemory {
  public:
-  // `bytes`, a multiple of kGranule, of `device`; committed. The user owns one reference of the
-  // handle.
+  // `bytes`, a multiple of kGranule, of `device`; committed. The user owns one reference
+  // of the handle.
   static Result<std::shared_ptr<PhysicalMemory>> Allocate(Device* device, uint64_t bytes,
                                                           const PhysicalProperties& properties);
   // Memory of another process, for sharing.cpp.

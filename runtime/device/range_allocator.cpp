@@ -56,12 +56,6 @@ std::optional<uint64_t> RangeAllocator::Free(uint64_t offset) {
   return size;
 }
 
-std::optional<uint64_t> RangeAllocator::SizeAt(uint64_t offset) const {
-  auto it = taken_.find(offset);
-  if (it == taken_.end()) return std::nullopt;
-  return it->second;
-}
-
 std::optional<std::pair<uint64_t, uint64_t>> RangeAllocator::Containing(uint64_t offset) const {
   auto it = taken_.upper_bound(offset);
   if (it == taken_.begin()) return std::nullopt;

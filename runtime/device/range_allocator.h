@@ -19,11 +19,9 @@ class RangeAllocator {
   // `size` > 0 bytes at a multiple of `alignment` (a power of two); nothing when no free range
   // holds them.
   std::optional<uint64_t> Allocate(uint64_t size, uint64_t alignment);
-  // The size of the range that starts at `offset` and is free from now on; nothing when there is
-  // none.
+  // The size of the range that starts at `offset` and is free from now on; nothing when
+  // there is none.
   std::optional<uint64_t> Free(uint64_t offset);
-  // Size of the allocated range that starts at `offset`.
-  std::optional<uint64_t> SizeAt(uint64_t offset) const;
   // Start and size of the allocated range that contains `offset`.
   std::optional<std::pair<uint64_t, uint64_t>> Containing(uint64_t offset) const;
 

@@ -39,13 +39,21 @@ uint64_t KeyOf(uint64_t shareable) { return shareable & ((uint64_t{1} << kExport
 
 Fault Refuse(absl::string_view why) { return Fault(FaultKind::kForeignHandle, std::string(why)); }
 
+// A range of a heap that its owner gave up while others had it; goes with the last export of it.
+struct HeldRange {
+  Device* const device;
+  const uint64_t offset;
+  ~HeldRange() { device->heap().Free(offset); }
+};
+
 // The owner's own knowledge of an export: what it wrote into the record, out of peers' reach.
 struct Export {
   Device* device;
   ExportRecord* record;  // in the own view of the heap
   uint64_t record_offset;
   uint64_t memory_offset;
-  bool closed = false;  // the owner gave the memory up, importers remain
+  bool closed = false;              // nobody may import any more, importers remain
+  std::shared_ptr<HeldRange> held;  // what is freed with this export
 };
 
 // Never destroyed: memory may be released from exit handlers.
@@ -128,12 +136,7 @@ Result<uint64_t> TakeRecordPlace(Exports& exports, Device* device) {
 // Reads the header and the slot by pread: a hole of the object must not get pages because a
 // stranger looked at it.
 Result<uint64_t> FindRecord(const MemoryObject& object, const FabricHandle& handle) {
-  struct {
-    uint64_t magic;
-    uint32_t version;
-    int32_t owner_pid;
-    uint64_t uid, size;
-  } head;
+  HeapIdentity head;
   if (pread(object.fd(), &head, sizeof head, 0) != sizeof head || head.magic != kHeapMagic) {
     return Refuse("it does not lead to device memory");
   }
@@ -187,6 +190,20 @@ Import::Import(MemoryObject object, boost::interprocess::mapped_region record_pa
       offset_(offset),
       size_(size) {}
 
+Result<boost::interprocess::mapped_region> Import::Map() const {
+  try {
+    boost::interprocess::mapped_region region(object_, boost::interprocess::read_write,
+                                              static_cast<off_t>(offset_), size_);
+    const uint64_t page = boost::interprocess::mapped_region::get_page_size();
+    const uint64_t lead = offset_ % page;
+    ShieldMapping(static_cast<char*>(region.get_address()) - lead,
+                  (lead + size_ + page - 1) / page * page);
+    return region;
+  } catch (const boost::interprocess::interprocess_exception& e) {
+    return Fault(FaultKind::kAddressSpace, {size_, uint64_t(e.get_native_error())});
+  }
+}
+
 Import::~Import() {
   if (InForkedChild()) return;
   char* page = static_cast<char*>(record_page_.get_address());
@@ -204,14 +221,27 @@ FabricHandle FromShareable(uint64_t shareable) {
 
 Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory, bool any_pid) {
   if (memory->imported()) return Refuse("imported memory cannot be exported again");
-  Device* device = memory->device();
+  static std::mutex* exporting = new std::mutex();  // guards export_key
+  std::lock_guard<std::mutex> lock(*exporting);
+  if (memory->export_key) return Refuse("the memory has been exported before");
+  Result<FabricHandle> handle =
+      ExportRange(memory->device(), memory->heap_offset(), memory->size(),
+                  ExportKind::kPhysicalMemory,
+                  static_cast<uint32_t>(memory->properties().memory_attribute), any_pid);
+  if (handle.ok()) memory->export_key = ExportKeyOf(*handle);
+  return handle;
+}
+
+uint64_t ExportKeyOf(const FabricHandle& handle) { return KeyOf(handle.shareable); }
+
+Result<FabricHandle> ExportRange(Device* device, uint64_t offset, uint64_t size, ExportKind kind,
+                                 uint32_t memory_attribute, bool any_pid) {
   Heap& heap = device->heap();
   int fd = heap.object().fd();
   if (fd >= 1 << kFdBits || getpid() >= 1 << kPidBits)
     return Refuse("the descriptor of the memory is too large");
   Exports& exports = Own();
   std::lock_guard<std::mutex> lock(exports.mutex);
-  if (memory->export_key) return Refuse("the memory has been exported before");
   if (exports.by_key.size() >= kExportSlots / 2) return Refuse("too many exports are alive");
   uint64_t slots = offsetof(HeapHeader, slots);
   if (Fault f = heap.Commit(slots, sizeof(HeapHeader) - slots)) return f;
@@ -230,9 +260,10 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
   for (std::atomic<int32_t>& importer : record->importers)
     importer.store(0, std::memory_order_relaxed);
   record->magic = kHeapMagic;
-  record->offset = memory->heap_offset();
-  record->size = memory->size();
-  record->memory_attribute = static_cast<uint32_t>(memory->properties().memory_attribute);
+  record->offset = offset;
+  record->size = size;
+  record->kind = static_cast<uint32_t>(kind);
+  record->memory_attribute = memory_attribute;
   record->device = device->id();
   record->any_pid.store(any_pid, std::memory_order_relaxed);
   record->allowed_count.store(0, std::memory_order_relaxed);
@@ -242,8 +273,7 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
   HeaderOf(device)->slots[key % kExportSlots].store(key << kSlotKeyShift | *record_offset,
                                                     std::memory_order_release);
 
-  exports.by_key[key] = Export{device, record, *record_offset, memory->heap_offset()};
-  memory->export_key = key;
+  exports.by_key[key] = Export{device, record, *record_offset, offset, false, nullptr};
   FabricHandle handle = FromShareable(Pack(getpid(), fd, key));
   handle.heap_uid = heap.uid();
   handle.nonce = nonce;
@@ -271,7 +301,8 @@ Fault AllowPids(const FabricHandle& handle, const int32_t* pids, uint64_t count)
   return Fault::None();
 }
 
-Result<std::shared_ptr<PhysicalMemory>> ImportMemory(const FabricHandle& handle, Device* device) {
+Result<std::unique_ptr<Import>> ImportRange(const FabricHandle& handle, ExportKind kind,
+                                            uint32_t* memory_attribute) {
   if (handle.magic != kHeapMagic) return Refuse("it was not made by an export call");
   const int32_t pid = PidOf(handle.shareable);
   if (pid == getpid()) return Refuse("the exporting process cannot import its own memory");
@@ -305,10 +336,13 @@ Result<std::shared_ptr<PhysicalMemory>> ImportMemory(const FabricHandle& handle,
   if (record->magic != kHeapMagic || !current())
     return Refuse("its exporter has released the memory");
   const uint64_t offset = record->offset, size = record->size;
-  if (size == 0 || offset % kGranule || size % kGranule || offset < kGranule ||
-      size > object->size() || offset > object->size() - size) {
+  const uint64_t unit = kind == ExportKind::kPhysicalMemory ? kGranule : 1;
+  if (size == 0 || offset % unit || size % unit || offset < kGranule || size > object->size() ||
+      offset > object->size() - size) {
     return Refuse("its export table is damaged");
   }
+  if (record->kind != static_cast<uint32_t>(kind))
+    return Refuse("it stands for something of another kind");
   if (!Allowed(*record, getpid())) {
     return Refuse(absl::StrCat("process ", getpid(), " is not on the exporter's list; process ",
                                pid, " must call aclrtMemSetPidToShareableHandle first"));
@@ -316,14 +350,23 @@ Result<std::shared_ptr<PhysicalMemory>> ImportMemory(const FabricHandle& handle,
   int slot = EnterImporter(record);
   if (slot < 0)
     return Refuse(absl::StrCat("it has been imported ", kMaxImporters, " times already"));
-  PhysicalProperties properties;
-  properties.memory_attribute = static_cast<int32_t>(record->memory_attribute);
-  properties.location_id = static_cast<uint32_t>(device->id());
   auto import =
       std::make_unique<Import>(std::move(*object), std::move(page), in_page, slot, offset, size);
+  if (memory_attribute) *memory_attribute = record->memory_attribute;
   // Entered first, looked second: see heap_header.h. ~Import takes the entry back.
   if (!current()) return Refuse("its exporter has released the memory");
-  return PhysicalMemory::Adopt(device, std::move(import), properties);
+  return import;
+}
+
+Result<std::shared_ptr<PhysicalMemory>> ImportMemory(const FabricHandle& handle, Device* device) {
+  uint32_t memory_attribute;
+  Result<std::unique_ptr<Import>> import =
+      ImportRange(handle, ExportKind::kPhysicalMemory, &memory_attribute);
+  if (!import.ok()) return import.fault();
+  PhysicalProperties properties;
+  properties.memory_attribute = static_cast<int32_t>(memory_attribute);
+  properties.location_id = static_cast<uint32_t>(device->id());
+  return PhysicalMemory::Adopt(device, std::move(*import), properties);
 }
 
 bool CloseExport(Device* device, uint64_t key, uint64_t offset) {
@@ -336,10 +379,44 @@ bool CloseExport(Device* device, uint64_t key, uint64_t offset) {
   it->second.record->state.store(kExportClosed, std::memory_order_seq_cst);
   if (HasLiveImporter(*it->second.record)) {
     it->second.closed = true;
+    it->second.held = std::make_shared<HeldRange>(device, offset);
     return false;
   }
   Erase(exports, it);
   return true;
+}
+
+void WithdrawExport(uint64_t key) {
+  Exports& exports = Own();
+  std::lock_guard<std::mutex> lock(exports.mutex);
+  auto it = exports.by_key.find(key);
+  if (it == exports.by_key.end() || it->second.closed) return;
+  it->second.record->state.store(kExportClosed, std::memory_order_seq_cst);
+  it->second.closed = true;
+  if (!HasLiveImporter(*it->second.record)) Erase(exports, it);
+}
+
+bool DetachExports(Device* device, uint64_t offset, uint64_t size) {
+  Exports& exports = Own();
+  std::lock_guard<std::mutex> lock(exports.mutex);
+  std::shared_ptr<HeldRange> held;
+  for (auto it = exports.by_key.begin(); it != exports.by_key.end();) {
+    auto here = it++;
+    Export& exported = here->second;
+    if (exported.device != device || exported.memory_offset < offset ||
+        exported.memory_offset - offset >= size) {
+      continue;
+    }
+    exported.record->state.store(kExportClosed, std::memory_order_seq_cst);
+    exported.closed = true;
+    if (!HasLiveImporter(*exported.record)) {
+      Erase(exports, here);
+      continue;
+    }
+    if (!held) held = std::make_shared<HeldRange>(device, offset);
+    exported.held = held;
+  }
+  return held == nullptr;
 }
 
 void ReclaimExports() {
@@ -348,7 +425,6 @@ void ReclaimExports() {
   for (auto it = exports.by_key.begin(); it != exports.by_key.end();) {
     auto here = it++;
     if (!here->second.closed || HasLiveImporter(*here->second.record)) continue;
-    here->second.device->heap().Free(here->second.memory_offset);
     Erase(exports, here);
   }
 }

@@ -1,5 +1,7 @@
 #include "device/stream.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -7,6 +9,8 @@
 #include "device/context.h"
 #include "device/device.h"
 #include "device/handle_table.h"
+#include "device/reports.h"
+#include "device/stream_observers.h"
 
 namespace hcclrun {
 namespace {
@@ -20,6 +24,20 @@ HandleTable<Stream>& Table() {
 
 // The stream whose task this thread advances.
 thread_local const Stream* t_running = nullptr;
+
+thread_local uint32_t t_last_task = 0;
+
+std::atomic<void (*)(const TaskFailure&)> g_failure_hook{nullptr};
+
+Fault GivingUpInside() {
+  return Fault(FaultKind::kNotSupported,
+               "giving up the tasks of a stream inside a host function that runs in it");
+}
+
+int32_t ThreadId() {
+  thread_local const int32_t id = static_cast<int32_t>(gettid());
+  return id;
+}
 
 }  // namespace
 
@@ -35,17 +53,30 @@ Result<std::shared_ptr<Stream>> Stream::From(void* handle) {
   return stream;
 }
 
-std::shared_ptr<Stream> Stream::Create(const std::shared_ptr<Context>& context) {
+std::shared_ptr<Stream> Stream::Create(const std::shared_ptr<Context>& context, uint32_t priority,
+                                       uint32_t flags) {
   static std::atomic<uint32_t> last{0};
   uint32_t id = last.fetch_add(1, std::memory_order_relaxed);
-  std::shared_ptr<Stream> stream(new Stream(context, context->device(), id));
+  std::shared_ptr<Stream> stream(new Stream(context, context->device(), id, priority, flags));
   stream->handle_ = Table().Add(stream);
   context->AddStream(stream);
+  TellStreamObservers(stream->handle_, StreamState::kCreated);
   return stream;
 }
 
-Stream::Stream(const std::shared_ptr<Context>& context, Device* device, uint32_t id)
-    : device_(device), context_id_(context->id()), id_(id) {}
+Stream::Stream(const std::shared_ptr<Context>& context, Device* device, uint32_t id,
+               uint32_t stream_priority, uint32_t stream_flags)
+    : flags(stream_flags),
+      priority(stream_priority),
+      device_(device),
+      context_id_(context->id()),
+      id_(id) {}
+
+void Stream::SetTaskFailureHook(void (*hook)(const TaskFailure&)) {
+  g_failure_hook.store(hook, std::memory_order_release);
+}
+
+uint32_t Stream::LastTaskOfThread() { return t_last_task; }
 
 Stream::~Stream() = default;
 
@@ -60,8 +91,10 @@ Fault Stream::Enqueue(std::unique_ptr<Task> task, std::atomic<uint64_t>* ticket)
     dropping_ = false;
   }
   const bool cheap = task->CheapToStart();
+  task->queued_by = ThreadId();
   tasks_.push_back(std::move(task));
   queued_++;
+  t_last_task = static_cast<uint32_t>(queued_);
   if (ticket) ticket->store(queued_, std::memory_order_release);
   if (driven_) {
     if (driver_waits_) PrepareBehindFront(lock);
@@ -83,9 +116,12 @@ Fault Stream::Synchronize(int64_t timeout_ms) {
   }
   Deadline deadline = Deadline::After(timeout_ms);
   Lock lock(mutex_);
+  const uint64_t aborts = aborts_;
   if (!WaitLocked(lock, queued_, deadline)) {
     return Fault(FaultKind::kStreamTimeout, {uint64_t(timeout_ms), queued_ - completed_});
   }
+  if (aborts_ != aborts)
+    return Fault(FaultKind::kStreamAborted, {reinterpret_cast<uintptr_t>(handle_)});
   if (fault_) fault_returned_ = true;
   return fault_;
 }
@@ -93,6 +129,11 @@ Fault Stream::Synchronize(int64_t timeout_ms) {
 bool Stream::WaitUntil(uint64_t ticket, Deadline deadline) {
   Lock lock(mutex_);
   return WaitLocked(lock, ticket, deadline);
+}
+
+void Stream::WaitQueued() {
+  Lock lock(mutex_);
+  if (!RunsInThisThread()) WaitLocked(lock, queued_, Deadline::Never());
 }
 
 bool Stream::Idle() {
@@ -105,6 +146,40 @@ void Stream::SetStopOnFailure(bool stop) {
   stop_on_failure_ = stop;
 }
 
+bool Stream::stop_on_failure() {
+  Lock lock(mutex_);
+  return stop_on_failure_;
+}
+
+Fault Stream::Abort() {
+  if (RunsInThisThread()) return GivingUpInside();
+  Lock lock(mutex_);
+  aborts_++;
+  fault_ = Fault();
+  fault_returned_ = false;
+  dropping_ = false;
+  GiveUp(lock, queued_);
+  return Fault::None();
+}
+
+Fault Stream::Stop() {
+  if (RunsInThisThread()) return GivingUpInside();
+  Lock lock(mutex_);
+  if (front_started_ && !tasks_.empty()) GiveUp(lock, completed_ + 1);
+  return Fault::None();
+}
+
+void Stream::GiveUp(Lock& lock, uint64_t until) {
+  drop_until_ = std::max(drop_until_, until);
+  while (completed_ < until && !(advancing_ && tasks_.front()->NeedsWorker())) {
+    if (driven_) {
+      Sleep(lock, Deadline::Never());
+    } else {
+      Drive(lock, Driver::kHost, until, Deadline::Never());
+    }
+  }
+}
+
 void Stream::Kick() {
   Lock lock(mutex_);
   if (!tasks_.empty() && !driven_) TellWorker(Wake::kNow);
@@ -112,6 +187,8 @@ void Stream::Kick() {
 
 void Stream::Close(bool wait) {
   std::shared_ptr<Stream> self = shared_from_this();
+  if (!closing_.exchange(true)) TellStreamObservers(handle_, StreamState::kClosing);
+  if (!wait) ForgetSubscriptions(*this);
   Table().Remove(handle_);
   if (Result<std::shared_ptr<Context>> context =
           Context::From(reinterpret_cast<void*>(context_id_));
@@ -136,6 +213,8 @@ void Stream::Close(bool wait) {
   }
   worker_.notify_one();
   progress_.notify_all();
+  lock.unlock();
+  ForgetSubscriptions(*this);
 }
 
 bool Stream::HostMayDrive() const {
@@ -172,6 +251,11 @@ void Stream::Drive(Lock& lock, Driver who, uint64_t until, Deadline deadline) {
       DropTasks(lock);
       break;
     }
+    if (completed_ < drop_until_) {
+      tasks_.front()->OnAbort();
+      FinishFront(lock, Fault::None());
+      continue;
+    }
     const Task& front = *tasks_.front();
     if (who == Driver::kEnqueuer && (stepped || !front.CheapToStart())) break;
     if (who == Driver::kHost) {
@@ -180,9 +264,12 @@ void Stream::Drive(Lock& lock, Driver who, uint64_t until, Deadline deadline) {
       if (in_a_hurry) break;
     }
     stepped = true;
-    if (dropping_ && !front_started_ && !front.RunsAfterFailure()) {
-      FinishFront(lock, Fault::None());
-      continue;
+    if (dropping_ && !front_started_) {
+      if (!front.RunsAfterFailure()) {
+        FinishFront(lock, Fault::None());
+        continue;
+      }
+      tasks_.front()->OnStreamFailed();
     }
     Fault fault;
     if (AdvanceFront(lock, &fault) == Task::Progress::kDone) {
@@ -238,7 +325,15 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
   tasks_.pop_front();
   front_started_ = prepared_ > 0;
   if (prepared_) prepared_--;
+  const uint64_t number = completed_ + 1;
+  if (number <= drop_until_) fault = Fault();  // nobody waits for its outcome any more
   lock.unlock();
+  if (fault) {
+    if (auto hook = g_failure_hook.load(std::memory_order_acquire)) {
+      hook({fault, device_->id(), id_, static_cast<uint32_t>(number),
+            static_cast<uint32_t>(done->queued_by)});
+    }
+  }
   int64_t at = done->CompletedAtNs();
   last_completed_ns_ = at ? at : NowNs();
   done.reset();
@@ -252,15 +347,16 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
   if (sleepers_) progress_.notify_all();
 }
 
-// The front waits or was announced, and does not move while preparing_ is set (Drive() waits for
-// that).
+// The front waits or was announced, and does not move while preparing_ is set (Drive()
+// waits for that).
 void Stream::PrepareBehindFront(Lock& lock) {
   if (preparing_) return;
   preparing_ = true;
+  const void* order = tasks_.front()->Order();
   while (prepared_ + 1 < tasks_.size()) {
     Task* task = tasks_[prepared_ + 1].get();
     lock.unlock();
-    bool more = task->Prepare();
+    bool more = task->Prepare(order);
     lock.lock();
     if (!more) break;
     prepared_++;

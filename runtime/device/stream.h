@@ -12,7 +12,11 @@
 // returns it, until it has been returned once and new work is queued: a caller that repeats the
 // failing call sees the same answer. With stop-on-failure, tasks queued before that point are
 // dropped (records and resets of events still happen, so that nobody waits for ever); what is
-// queued after the fault was returned runs.
+// queued after the fault was returned runs. Every fault goes to the task failure hook at once.
+//
+// Giving tasks up. Abort() and Stop() set a mark, drop_until_: tasks up to it are destroyed instead
+// of advanced, by whoever drives. A task that waits is given up at its driver's next look; a step
+// that runs is short, but user code runs to its end, and neither call waits for it.
 
 #include <atomic>
 #include <condition_variable>
@@ -23,12 +27,22 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "device/core_limits.h"
 #include "device/task.h"
 
 namespace hcclrun {
 
 class Context;
 class Device;
+
+// What the hook is told about a task that failed.
+struct TaskFailure {
+  const Fault& fault;
+  int32_t device;
+  uint32_t stream;
+  uint32_t task;    // number in the stream, from 1
+  uint32_t thread;  // that queued it
+};
 
 // Handles (aclrtStream) are checked against a table before use: a stale or foreign handle is a
 // fault, never a crash. The returned pointer keeps the stream alive while the caller works with it.
@@ -37,9 +51,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // From the C handle. kUnknownHandle. A null handle is the current context's default stream for
   // acl calls; HCCL rejects null before it comes here.
   static Result<std::shared_ptr<Stream>> From(void* handle);
-  // A new stream of `context`, in the table; its handle() is the C handle.
-  static std::shared_ptr<Stream> Create(const std::shared_ptr<Context>& context);
+  // A new stream of `context`, in the table; its handle() is the C handle. priority and flags are
+  // kept for whoever asks. Observers of streams (device/stream_observers.h) are told.
+  static std::shared_ptr<Stream> Create(const std::shared_ptr<Context>& context,
+                                        uint32_t priority = 0, uint32_t flags = 0);
   ~Stream();
+
+  // `hook` runs for every task that fails, on the driving thread and without a lock, before the
+  // task counts as complete. One for the process.
+  static void SetTaskFailureHook(void (*hook)(const TaskFailure&));
+  // The number of the last task that this thread queued; 0 = none.
+  static uint32_t LastTaskOfThread();
 
   Device* device() const { return device_; }
   uint32_t id() const { return id_; }
@@ -57,9 +79,19 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Fault Synchronize(int64_t timeout_ms);
   // Drives or waits until the task with this ticket is done; false when the deadline passed first.
   bool WaitUntil(uint64_t ticket, Deadline deadline);
+  // Drives or waits until everything queued so far is done; leaves asynchronous faults alone.
+  void WaitQueued();
   // True when nothing is queued or running.
   bool Idle();
   void SetStopOnFailure(bool stop);
+  bool stop_on_failure();
+
+  // Gives up every task queued so far and forgets the asynchronous fault; threads that wait for
+  // them in Synchronize() get kStreamAborted. Returns when the tasks are gone, except user code
+  // that runs. kNotSupported inside a host function of this stream.
+  Fault Abort();
+  // Gives up the task that runs now, if one does; those behind it go on.
+  Fault Stop();
 
   // Leaves the table. With `wait` the tasks finish first; without, tasks that have not started are
   // dropped and one that waits is given up at its driver's next look. Idempotent.
@@ -68,6 +100,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Wakes the worker if the stream has tasks and no driver: for threads that wait for it without
   // driving it.
   void Kick();
+
+  CoreLimits core_limits;
+  const uint32_t flags;            // ACL_STREAM_*, as given to Create()
+  std::atomic<uint32_t> priority;  // this and the following only kept
+  std::atomic<uint32_t> overflow_switch{0};
+  std::atomic<uint32_t> custom_tag{0};
+  std::atomic<uint32_t> cache_op_info{0};
 
   // ---- for tasks, inside Advance() ----
 
@@ -78,14 +117,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
  private:
   enum class Driver { kHost, kWorker, kEnqueuer };
-  enum class Wake {
-    kNow,
-    kSoon
-  };  // kSoon: after a grace period in which a host thread may come and drive
+  // kSoon: after a grace period in which a host thread may come and drive.
+  enum class Wake { kNow, kSoon };
   enum class Worker { kNone, kAsleep, kLooking, kUnavailable };
   using Lock = std::unique_lock<std::mutex>;
 
-  Stream(const std::shared_ptr<Context>& context, Device* device, uint32_t id);
+  Stream(const std::shared_ptr<Context>& context, Device* device, uint32_t id, uint32_t priority,
+         uint32_t flags);
+  void GiveUp(Lock& lock, uint64_t until);
   bool HostMayDrive() const;
   bool WaitLocked(Lock& lock, uint64_t until, Deadline deadline);
   void Sleep(Lock& lock, Deadline deadline);
@@ -105,17 +144,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // All below is guarded by mutex_. Of the task functions only the constant ones run under it.
   std::mutex mutex_;
-  std::condition_variable
-      progress_;  // completed_ grew, the role became free, a step or Prepare() ended
+  // completed_ grew, the role became free, a step or Prepare() ended.
+  std::condition_variable progress_;
   std::condition_variable worker_;  // work for the worker
-  std::deque<std::unique_ptr<Task>>
-      tasks_;               // only the driver pops, and uses the front outside the lock
+  // Only the driver pops, and uses the front outside the lock.
+  std::deque<std::unique_ptr<Task>> tasks_;
   uint64_t queued_ = 0;     // tasks ever queued; the number of the last one is its ticket
   uint64_t completed_ = 0;  // tasks ever finished or dropped
   int sleepers_ = 0;        // threads in progress_
   bool driven_ = false;     // somebody holds the role
-  uint64_t turns_ =
-      0;  // times the role was taken: how the worker sees that the stream is cared for
+  uint64_t turns_ = 0;      // times the role was taken: how the worker sees the stream cared for
   bool front_started_ = false;  // the front was advanced or prepared
   bool advancing_ = false;      // the driver is in Advance()
   bool driver_waits_ = false;   // the driver is in WaitForProgress(): others may prepare
@@ -123,10 +161,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   size_t prepared_ = 0;         // tasks directly behind the front whose Prepare() returned true
   bool closed_ = false;         // no Enqueue any more
   bool abandoned_ = false;      // drop everything
+  uint64_t drop_until_ = 0;     // tasks up to this number are given up
+  uint64_t aborts_ = 0;         // calls of Abort()
   bool stop_on_failure_ = false;
   bool dropping_ = false;  // a task failed under stop-on-failure
   Fault fault_;            // the first asynchronous fault
   bool fault_returned_ = false;
+  std::atomic<bool> closing_{false};  // Close() was called
   Worker worker_state_ = Worker::kNone;
   bool worker_now_ = false;  // Wake::kNow is pending
 

@@ -12,14 +12,13 @@
 // the program's handlers run in its own threads.
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <chrono>
 #include <cstdio>
-#include <system_error>
 #include <thread>
 
 #include "base/log.h"
+#include "base/quiet_thread.h"
 #include "device/context.h"
 #include "device/stream.h"
 
@@ -37,20 +36,17 @@ void Stream::TellWorker(Wake wake) {
 }
 
 bool Stream::StartWorker() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits the mask
   worker_state_ = Worker::kLooking;
-  try {
-    std::thread([self = shared_from_this()] { self->WorkerLoop(); }).detach();
-  } catch (const std::system_error&) {
+  std::thread worker;
+  if (StartQuietThread([self = shared_from_this()] { self->WorkerLoop(); }, &worker)) {
     worker_state_ = Worker::kUnavailable;
     Tell(LogLevel::kWarning,
          "no thread can be started for a stream; its tasks run only inside synchronise calls (see "
          "ulimit -u)");
+    return false;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return worker_state_ == Worker::kLooking;
+  worker.detach();
+  return true;
 }
 
 void Stream::WorkerLoop() {

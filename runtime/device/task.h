@@ -26,11 +26,18 @@ class Task {
   // Sleeps until Advance() may get further, at most `limit_ns`. Spurious returns are fine.
   virtual void WaitForProgress(int64_t limit_ns) = 0;
 
-  // Called in stream order on the tasks behind a waiting one, so that a collective can announce
-  // itself early. Returns true when the tasks behind this one may be prepared too. Must not block.
-  // A task that returned false is asked again while it is behind a waiting one. Never concurrent
-  // with another call on a task of the same stream, except WaitForProgress() of the front.
-  virtual bool Prepare() { return false; }
+  // Names what keeps the work of tasks in order by itself, beyond the stream: a communicator, whose
+  // operations touch no buffer before the operation in front of them is complete on every rank.
+  // Null: only the stream does.
+  virtual const void* Order() const { return nullptr; }
+
+  // Called in stream order on the tasks behind a waiting one, with the front's Order(), so that a
+  // collective can announce itself early. Only a task of the same order may: to others the
+  // announcement would open its buffers to peers while the front still uses them. Returns true when
+  // the tasks behind this one may be prepared too. Must not block. A task that returned false is
+  // asked again while it is behind a waiting one. Never concurrent with another call on a task of
+  // the same stream, except WaitForProgress() of the front.
+  virtual bool Prepare(const void* order) { return (void)order, false; }
 
   // True when the enqueuing thread may call Advance() itself if the stream is idle: the first step
   // is short.
@@ -41,15 +48,22 @@ class Task {
   virtual bool NeedsWorker() const { return false; }
 
   // True when the task runs although an earlier one failed under stop-on-failure: others may wait
-  // for it.
+  // for it. OnStreamFailed() is called before its first Advance() then.
   virtual bool RunsAfterFailure() const { return false; }
+  virtual void OnStreamFailed() {}
 
-  // When the work was complete, for events recorded behind it (NowNs() time); 0 = when the driver
-  // noticed.
+  // When the work was complete, for events recorded behind it (NowNs() time); 0 = when
+  // the driver noticed.
   virtual int64_t CompletedAtNs() const { return 0; }
+
+  // The task is given up by Stream::Abort() or Stream::Stop(), and destroyed next. By the driver.
+  virtual void OnAbort() {}
 
   // For reports.
   virtual const char* Name() const = 0;
+
+  // The thread that queued it, as gettid() names it; set by Stream::Enqueue().
+  int32_t queued_by = 0;
 };
 
 }  // namespace hcclrun

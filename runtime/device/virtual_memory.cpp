@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/not_allowed.h"
 #include "device/device.h"
 #include "device/memory_map.h"
 #include "shm/reservation.h"
@@ -109,12 +110,14 @@ Fault MapMemory(void* address, uint64_t size, const std::shared_ptr<PhysicalMemo
   if (!reserved->mappings.empty()) {
     const PhysicalMemory& other = *reserved->mappings.begin()->second.memory;
     if (other.imported() != memory->imported()) {
-      return Fault(FaultKind::kBadValue, {Number(memory->handle()), 0, 0},
-                   "handle (own and imported memory in one reservation)");
+      return NotAllowed(
+          "handle is one of own and imported memory, and the reservation holds the "
+          "other kind; map it in another reservation");
     }
     if (other.device() != memory->device()) {
-      return Fault(FaultKind::kBadValue, {Number(memory->handle()), 0, 0},
-                   "handle (memory of two devices in one reservation)");
+      return NotAllowed(
+          "handle is memory of another device than what the reservation holds; map it "
+          "in another reservation");
     }
   }
   if (Fault f = reserved->range.Map(address, size, memory->fd(), memory->heap_offset())) return f;

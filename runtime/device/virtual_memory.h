@@ -1,7 +1,7 @@
 #pragma once
-// Reservations and mappings of the user (semantics B.2): what stands behind aclrtReserveMemAddress,
-// aclrtMapMem and their inverses. One lock for all; mappings also stand in the memory map. Any
-// thread.
+// Reservations and mappings of the user (semantics B.2): what stands behind
+// aclrtReserveMemAddress, aclrtMapMem and their inverses. One lock for all; mappings also stand in
+// the memory map. Any thread.
 
 #include <cstdint>
 #include <memory>
@@ -16,8 +16,8 @@ class Device;
 // `size` > 0 bytes of addresses, rounded up to whole granules, at a multiple of `alignment`. `hint`
 // is taken when it is free. kAddressSpace.
 Result<void*> ReserveAddress(uint64_t size, uint64_t alignment, void* hint);
-// kNotReserved unless `address` is the start of a reservation, kReservationBusy while it holds
-// mappings.
+// kNotReserved unless `address` is the start of a reservation, kReservationBusy while
+// it holds mappings.
 Fault ReleaseAddress(void* address);
 
 // Maps all of `memory` at `address`. kUnaligned, kBadValue (size, or a handle of another device or

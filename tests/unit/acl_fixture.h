@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of the acl calls share: a thread with device 0 set, and properties of physical
-// memory.
+// What the tests of the acl calls share: a thread with device 0 set, and properties
+// of physical memory.
 
 #include <acl/acl.h>
 #include <gtest/gtest.h>

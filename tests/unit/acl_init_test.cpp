@@ -46,6 +46,26 @@ TEST(Init, C_ConfigFiles) {
   EXPECT_ACL_OK(aclFinalize());
 }
 
+// Calls in destructors of static objects come after the thread's own objects are gone.
+struct FinalizesAtTheEnd {
+  ~FinalizesAtTheEnd() {
+    const bool repeated = aclFinalize() == ACL_ERROR_REPEAT_FINALIZE;
+    const char* text = aclGetRecentErrMsg();
+    if (!repeated || !text || std::string(text).find("aclFinalize") == std::string::npos) _Exit(3);
+  }
+};
+
+TEST(Init, C_FinalizeInADestructorOfAStaticObject) {
+  EXPECT_EXIT(
+      {
+        static FinalizesAtTheEnd object;
+        aclFinalize();
+        aclFinalize();
+        exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 TEST(Init, D_G4_RepeatedInitIsHarmlessAndFinalizeClearsAllReferences) {
   EXPECT_ACL_OK(aclInit(nullptr));
   EXPECT_EQ(aclInit(nullptr), ACL_ERROR_REPEAT_INITIALIZE);

@@ -164,7 +164,7 @@ TEST_F(Vmm, B2_MallocPhysicalChecksInOrder) {
   EXPECT_EQ(aclrtMallocPhysical(&handle, 1, &bad, 0), ACL_ERROR_RT_INVALID_DEVICEID);
   bad.location.id = 0;
   EXPECT_EQ(aclrtMallocPhysical(&handle, kTestGranule + 1, &bad, 0), ACL_ERROR_RT_PARAM_INVALID)
-      << "H.6";
+      << "B.2";
   bad.memAttr = ACL_HBM_MEM_HUGE1G;
   EXPECT_EQ(aclrtMallocPhysical(&handle, kTestGranule, &bad, 0), ACL_ERROR_RT_PARAM_INVALID);
   EXPECT_EQ(handle, nullptr);

@@ -1,5 +1,5 @@
-// Who drives a stream, in which order, and what happens to faults. Tasks here are puppets of the
-// test.
+// Who drives a stream, in which order, and what happens to faults. Tasks here are puppets
+// of the test.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ class PuppetTask : public Task {
     return Progress::kDone;
   }
   void WaitForProgress(int64_t limit_ns) override { p_.gate->WaitFor(limit_ns); }
-  bool Prepare() override {
+  bool Prepare(const void*) override {
     if (!prepared_ && p_.journal) p_.journal->Note("prepare " + p_.name);
     prepared_ = true;
     return p_.prepare_more;
@@ -381,7 +381,7 @@ TEST_F(StreamTest, Stress) {
       return Progress::kDone;
     }
     void WaitForProgress(int64_t) override { std::this_thread::yield(); }
-    bool Prepare() override { return dice_ % 3; }
+    bool Prepare(const void*) override { return dice_ % 3; }
     bool CheapToStart() const override { return dice_ % 2; }
     bool NeedsWorker() const override { return dice_ % 7 == 0; }
     const char* Name() const override { return "count"; }

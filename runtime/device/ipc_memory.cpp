@@ -1,0 +1,109 @@
+#include "device/ipc_memory.h"
+
+#include <boost/interprocess/mapped_region.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "device/device.h"
+#include "device/memory_map.h"
+#include "device/shared_key.h"
+
+namespace hcclrun {
+namespace {
+
+// An address for another process' memory. The view leaves the map before the pages go.
+struct Imported {
+  Device* device;
+  std::unique_ptr<Import> import;
+  boost::interprocess::mapped_region region;
+  ~Imported() {
+    if (region.get_address()) RemovePeerView(static_cast<char*>(region.get_address()));
+  }
+};
+
+// Never destroyed: memory may be released from exit handlers.
+struct Keys {
+  std::mutex mutex;
+  std::map<std::string, FabricHandle> exported;
+  std::multimap<std::string, std::unique_ptr<Imported>> imported;
+};
+
+Keys& Get() {
+  static Keys* keys = new Keys();
+  return *keys;
+}
+
+}  // namespace
+
+Result<std::string> ExportIpcMemory(void* address, uint64_t bytes, bool any_pid) {
+  if (Fault f = CheckDeviceRange(address, bytes, "devPtr")) return f;
+  const MemoryInfo info = FindMemory(address);
+  if (info.kind != MemoryKind::kAllocation)
+    return Fault(FaultKind::kNotDeviceMemory, {reinterpret_cast<uintptr_t>(address)}, "devPtr");
+  const uint64_t offset =
+      info.heap_offset + static_cast<uint64_t>(static_cast<char*>(address) - info.base);
+  Result<FabricHandle> handle =
+      ExportRange(info.device, offset, bytes, ExportKind::kMemory, 0, any_pid);
+  if (!handle.ok()) return handle.fault();
+  std::string key = KeyText(ExportKind::kMemory, *handle);
+  Keys& keys = Get();
+  std::lock_guard<std::mutex> lock(keys.mutex);
+  keys.exported[key] = *handle;
+  return key;
+}
+
+Fault AllowIpcPids(const char* key, const int32_t* pids, uint64_t count) {
+  Result<FabricHandle> handle = ParseKey(ExportKind::kMemory, key);
+  return handle.ok() ? AllowPids(*handle, pids, count) : handle.fault();
+}
+
+Result<void*> ImportIpcMemory(const char* key, Device* device) {
+  Result<FabricHandle> handle = ParseKey(ExportKind::kMemory, key);
+  if (!handle.ok()) return handle.fault();
+  auto imported = std::make_unique<Imported>();
+  imported->device = device;
+  Result<std::unique_ptr<Import>> import = ImportRange(*handle, ExportKind::kMemory, nullptr);
+  if (!import.ok()) return import.fault();
+  imported->import = std::move(*import);
+  Result<boost::interprocess::mapped_region> region = imported->import->Map();
+  if (!region.ok()) return region.fault();
+  imported->region = std::move(*region);
+  void* address = imported->region.get_address();
+  AddPeerView(static_cast<char*>(address), imported->import->size());
+  Keys& keys = Get();
+  std::lock_guard<std::mutex> lock(keys.mutex);
+  keys.imported.emplace(key, std::move(imported));
+  return address;
+}
+
+Fault CloseIpcMemory(const char* key) {
+  Keys& keys = Get();
+  std::vector<std::unique_ptr<Imported>> closed;  // die outside the lock
+  std::lock_guard<std::mutex> lock(keys.mutex);
+  auto [first, last] = keys.imported.equal_range(key);
+  for (auto it = first; it != last; ++it) closed.push_back(std::move(it->second));
+  keys.imported.erase(first, last);
+  if (!closed.empty()) return Fault::None();
+  auto own = keys.exported.find(key);
+  if (own == keys.exported.end())
+    return Fault(FaultKind::kForeignHandle, "the key is not open in this process");
+  WithdrawExport(ExportKeyOf(own->second));
+  keys.exported.erase(own);
+  return Fault::None();
+}
+
+void ReleaseIpcMemoryOf(Device* device) {
+  Keys& keys = Get();
+  std::vector<std::unique_ptr<Imported>> closed;
+  std::lock_guard<std::mutex> lock(keys.mutex);
+  for (auto it = keys.imported.begin(); it != keys.imported.end();) {
+    auto here = it++;
+    if (here->second->device != device) continue;
+    closed.push_back(std::move(here->second));
+    keys.imported.erase(here);
+  }
+}
+
+}  // namespace hcclrun
