@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "../acl/acl_rt.h"
@@ -47,6 +48,54 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks,
                                                           HcclComm *comm);
 
 /*
+ * Creates a communicator of the ranks that the rank table in the file clusterInfo lists (semantics
+ * D.5). Does not wait for the other ranks: one that is missing is told by the first operation
+ * (HCCL_E_TIMEOUT after HCCL_CONNECT_TIMEOUT). One per device at a time. Its name, unless config
+ * has one, is "hccl_world_group". *comm is NULL on failure.
+ * Checks in this order (semantics D.4): a current device; clusterInfo, comm NULL (HCCL_E_PTR);
+ * environment; config, NULL being HCCL_E_PTR; the file: unreadable, not named .json, not JSON, or
+ * without "status", HCCL_E_INTERNAL. While "status" is not "completed" the file is read again every
+ * second, for half an hour at most. Another communicator of a rank table on this device
+ * HCCL_E_UNAVAIL; name in use HCCL_E_PARA; the table: an item is missing HCCL_E_NOT_FOUND, wrong
+ * HCCL_E_PARA, an unknown version HCCL_E_NOT_SUPPORT; rank is not in it HCCL_E_PARA; rank's device
+ * is not the current one HCCL_E_UNAVAIL.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommInitClusterInfo(const char *clusterInfo, uint32_t rank,
+                                                       HcclComm *comm);
+ACL_FUNC_VISIBILITY HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo, uint32_t rank,
+                                                             HcclCommConfig *config,
+                                                             HcclComm *comm);
+
+/*
+ * Creates the communicators of ndev ranks that are all in this process: rank i works on
+ * devices[i], and comms[i] is its side. The devices are set by the call and given back by
+ * HcclCommDestroy; a thread sets the device of a communicator before it uses it. Either all are
+ * made or none. Checks in this order (semantics D.6): a current device; ndev 0 (HCCL_E_PARA);
+ * devices, comms NULL (HCCL_E_PTR); a device that does not exist, or twice (HCCL_E_PARA). A rank
+ * that cannot be made is HCCL_E_INTERNAL.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *comms);
+
+/*
+ * Creates a communicator of rankNum ranks of *comm: rankIds lists them as ranks of *comm, in the
+ * order of their ranks in the new one; subCommRankId is the caller's place in it. All members pass
+ * the same list, subCommId and name. Local, does not wait for the others: who is missing or passed
+ * something else is told by the first operation (HCCL_E_TIMEOUT after HCCL_CONNECT_TIMEOUT). The
+ * new communicator has HCCL buffers, windows and time limits of its own; its name, unless config
+ * has one, is "<name of *comm>_sub_<subCommId>". *comm may be a sub-communicator, and may be
+ * destroyed first.
+ * A rank that is no member may call with rankIds NULL and subCommId 0xFFFFFFFF: HCCL_SUCCESS, and
+ * *subComm is NULL. Checks in this order (semantics D.6): subComm NULL (HCCL_E_PTR); only one of
+ * rankIds and subCommId set, rankNum 0, subCommRankId >= rankNum (HCCL_E_PARA); config, comm NULL
+ * (HCCL_E_PTR); environment and config; a list with an entry that is no rank, or twice, or that
+ * has another rank than the caller's at subCommRankId; name in use (HCCL_E_PARA).
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCreateSubCommConfig(HcclComm *comm, uint32_t rankNum,
+                                                       uint32_t *rankIds, uint64_t subCommId,
+                                                       uint32_t subCommRankId,
+                                                       HcclCommConfig *config, HcclComm *subComm);
+
+/*
  * Prepares a configuration in which nothing is set: the size, magic word and version of this
  * header, the not-set mark where 0 would be a setting, zeros and empty strings elsewhere (semantics
  * D.3). Lives in the program, not in the library, so that the layout is the one the program was
@@ -77,8 +126,8 @@ static inline void HcclCommConfigInit(HcclCommConfig *config) {
 /*
  * Destroys a communicator, with the windows it still has. Local: no other rank has to call it at
  * the same time, and no stream is synchronised, so synchronise those with operations of it first.
- * NULL is HCCL_SUCCESS, an unknown handle HCCL_E_PARA, HCCL_E_AGAIN while another thread is inside
- * an operation (semantics D.6).
+ * NULL is HCCL_SUCCESS, an unknown handle HCCL_E_PARA (semantics D.6). A process that ends before
+ * the operations called earlier are done counts as having failed them.
  */
 ACL_FUNC_VISIBILITY HcclResult HcclCommDestroy(HcclComm comm);
 
@@ -91,9 +140,15 @@ ACL_FUNC_VISIBILITY HcclResult HcclGetRankId(HcclComm comm, uint32_t *rank);
 ACL_FUNC_VISIBILITY HcclResult HcclGetCommName(HcclComm comm, char *commName);
 
 /*
- * *asyncError: what went wrong in the background: HCCL_SUCCESS, HCCL_E_REMOTE for a lost peer,
- * HCCL_E_PARA for calls that do not match between ranks. From any thread, also while operations
- * run.
+ * The communicator of this name on the current device of the thread; HCCL_E_PARA if there is none.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommGetHandleWithName(const char *commName, HcclComm *comm);
+
+/*
+ * *asyncError: why the communicator is out of use: HCCL_SUCCESS if it is not, HCCL_E_REMOTE for a
+ * lost peer, HCCL_E_UNAVAIL when a rank gave up an operation half-way. Calls that do not match
+ * between ranks, and time-outs, are told by the stream alone. From any thread, also while
+ * operations run.
  */
 ACL_FUNC_VISIBILITY HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult *asyncError);
 
@@ -105,6 +160,47 @@ ACL_FUNC_VISIBILITY uint32_t HcclGetCommConfigCapability(void);
  * initialisation.
  */
 ACL_FUNC_VISIBILITY const char *HcclGetErrorString(HcclResult code);
+
+/* ---- Settings, and what changes a communicator ---- */
+
+/*
+ * HCCL_DETERMINISTIC of the process: 0 or 1; other values are HCCL_E_PARA, 2 HCCL_E_NOT_SUPPORT.
+ * Ignored when the environment variable HCCL_DETERMINISTIC is set, and for an unknown config.
+ * Results are deterministic either way (semantics D.7). HCCL_E_PTR for a NULL configValue.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue configValue);
+ACL_FUNC_VISIBILITY HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue *configValue);
+
+/*
+ * From Suspend to Resume the communicator takes no operations: they return HCCL_E_SUSPENDING. What
+ * was called before goes on. Local (semantics D.8).
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommSuspend(HcclComm comm);
+ACL_FUNC_VISIBILITY HcclResult HcclCommResume(HcclComm comm);
+
+/*
+ * Which ranks use their backup network card: useBackup[i] for rank ranks[i]. Checked and without
+ * effect, since there are no network cards. NULL is HCCL_E_PTR, a number that is no rank
+ * HCCL_E_PARA.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommWorkingDevNicSet(HcclComm comm, uint32_t *ranks,
+                                                        bool *useBackup, uint32_t nRanks);
+
+/* ---- Groups of calls (semantics D.9) ----
+ *
+ * Between HcclGroupStart and HcclGroupEnd of a thread its calls check their arguments and are kept;
+ * the outermost HcclGroupEnd does them. Creations from a root info and destructions run at the same
+ * time, so that one thread can make the communicators of several devices. Sends and receives of a
+ * communicator become one batch on the stream of the first, so that their order cannot block.
+ * Collectives run in the order of decreasing size, and HcclGroupEnd waits for their streams. It
+ * returns the first error of all. Without HcclGroupStart it is HCCL_E_NOT_SUPPORT. A communicator
+ * that is created in a group can be used after it.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclGroupStart(void);
+ACL_FUNC_VISIBILITY HcclResult HcclGroupEnd(void);
+
+/* Whether the calling thread is in a group. HCCL_E_PTR for NULL. */
+ACL_FUNC_VISIBILITY HcclResult HcclGroupStatusGet(bool *isGroupEnabled);
 
 /* ---- Barrier ---- */
 

@@ -179,14 +179,16 @@ typedef struct HcclCommConfigDef {
   uint32_t hcclOpExpansionMode;
   uint32_t hcclRdmaTrafficClass;                           /* no network here: ignored */
   uint32_t hcclRdmaServiceLevel;                           /* ignored */
-  uint32_t hcclWorldRankID;                                /* for messages */
-  uint64_t hcclJobID;                                      /* for messages */
+  uint32_t hcclWorldRankID;                                /* ignored */
+  uint64_t hcclJobID;                                      /* ignored */
   uint8_t aclGraphZeroCopyEnable;                          /* 0 or 1 */
   int32_t hcclExecTimeOut;                                 /* seconds; 0: never */
-  char hcclAlgo[HCCL_COMM_ALGO_MAX_LENGTH];                /* as environment HCCL_ALGO */
-  char hcclRetryEnable[HCCL_COMM_RETRY_ENABLE_MAX_LENGTH]; /* as HCCL_OP_RETRY_ENABLE */
-  char hcclRetryParams[HCCL_COMM_RETRY_PARAMS_MAX_LENGTH]; /* as HCCL_OP_RETRY_PARAMS */
-  char hcclBufferName[BUFFER_NAME_MAX_LENGTH]; /* communicators of one name share HCCL buffers */
+  /* Written like the variables HCCL_ALGO, HCCL_OP_RETRY_ENABLE and HCCL_OP_RETRY_PARAMS; without
+   * effect, there is no network. An hcclAlgo written otherwise is HCCL_E_PARA. */
+  char hcclAlgo[HCCL_COMM_ALGO_MAX_LENGTH];
+  char hcclRetryEnable[HCCL_COMM_RETRY_ENABLE_MAX_LENGTH];
+  char hcclRetryParams[HCCL_COMM_RETRY_PARAMS_MAX_LENGTH];
+  char hcclBufferName[BUFFER_NAME_MAX_LENGTH]; /* ignored: no HCCL buffers are shared */
   uint32_t hcclQos;                            /* ignored */
   uint64_t hcclSymWinMaxMemSizePerRank;        /* GB of window space per rank (semantics A.2) */
   uint32_t hcclChannelSqDepth;                 /* ignored */

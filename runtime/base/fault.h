@@ -1,7 +1,7 @@
 #pragma once
-// What went wrong, as a typed fact. Lower layers return facts; check/fault_table turns a fact into
-// the sentence a user reads and into the result codes of the C API. No sentence is written below
-// check/.
+// What went wrong, as a typed fact. Lower layers return facts; check/ turns a fact into the sentence
+// a user reads (sentences) and into the result codes of the C API (fault_table). Sentences about
+// faults are written nowhere else; warnings and notes that are no faults go through base/log.
 
 #include <array>
 #include <cstdint>
@@ -20,8 +20,9 @@ enum class FaultKind : uint16_t {
 
   // arguments and handles
   kNullArgument,    // text: parameter
-  kBadValue,        // n: given, lowest legal, highest legal; text: parameter
-  kBadEnum,         // n: given; text: parameter
+  kBadValue,        // n: given, lowest legal, highest legal; text: parameter. An empty range: the
+                    // text is the whole reason (base/not_allowed.h)
+  kBadEnum,         // n: given, and where known lowest and highest legal; text: parameter
   kNotSupported,    // text: what
   kUnknownHandle,   // n: handle; text: what kind of handle
   kNoContext,       // the calling thread has set no device
@@ -33,8 +34,8 @@ enum class FaultKind : uint16_t {
 
   // system
   kSystem,           // n: errno; text: what was attempted
-  kMemoryExhausted,  // n: requested, free in budget, largest block, peak, budget; text: setting to
-                     // raise
+  kMemoryExhausted,  // n: requested, free in budget, largest block, in use, budget, peak or 0; text:
+                     // setting to raise
   kAddressSpace,     // n: requested bytes, errno
   kHostMemory,       // n: requested
 
@@ -60,28 +61,36 @@ enum class FaultKind : uint16_t {
   kEventNoTimeline,       // n: event
   kStreamOfOtherContext,  // n: stream
   kStreamAborted,         // n: stream
+  kNotifyTimeout,         // n: notify, waited milliseconds
+  kNotSubscribed,         // n: thread; text: what it is not subscribed to
+  kReportTimeout,         // n: waited milliseconds
 
   // rendezvous
   kRootInfoInvalid,  // text: what is wrong with the blob
   kRootUnreachable,  // n: waited milliseconds, 1 if the process that made the root info lives, 2 if
                      // it has ended, 0 unknown; text: that process
-  kRanksMissing,       // n: waited milliseconds, arrived, expected; text: lists of ranks
-  kRankTaken,          // n: rank, pid that holds it, own pid
-  kSizeMismatch,       // n: nRanks of the rank that contradicted, of the first, their ranks
-  kDuplicateDevice,    // n: rank a, rank b, device, device count
-  kBuildMismatch,      // n: own layout version, peer's
+  kRanksMissing,     // n: waited milliseconds, arrived, expected; text: lists of ranks
+  kRankTaken,        // n: rank, pid that holds it, own pid
+  kSizeMismatch,     // n: nRanks of the rank that contradicted, of the first, their ranks
+  kDuplicateDevice,  // n: rank a, rank b, device, device count
+  kBuildMismatch,    // n: own layout version, peer's
   kRendezvousRefused,  // text: the server's reason
   kNameTaken,          // text: communicator name
   kConfigInvalid,      // n: given; text: field
+  kRankTable,          // text: "file: field: what is wrong and what is expected"
 
   // collectives
   kMismatch,  // n: op number; detail: OpDetail
   kRankDied,  // n: rank, pid, op number the survivor was in, exit status or 0; detail: OpDetail of
               // that rank
-  kRankExited,   // n: rank, pid, op number; detail: OpDetail of that rank
-  kExecTimeout,  // n: op number, waited milliseconds; detail: OpDetail of all ranks
-  kCommBroken,   // text: first fault of the communicator
-  kBusy,         // an operation is in progress
+  kRankExited,        // n: rank, pid, op number; detail: OpDetail of that rank
+  kExecTimeout,       // n: op number, waited milliseconds; detail: OpDetail of all ranks
+  kCommBroken,        // text: first fault of the communicator
+  kBusy,              // an operation is in progress
+  kSuspended,         // the communicator is suspended
+  kTransferMismatch,  // n: transfer number on the pair; detail: TransferDetail
+  kTransferTimeout,   // n: transfer number, waited milliseconds; detail: TransferDetail
+  kTransferGone,      // n: rank, pid, transfer number, exit status or 0; detail: TransferDetail
 
   // symmetric windows
   kWindowSlotsFull,    // n: mapped size, largest free range, stride

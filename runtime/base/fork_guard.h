@@ -1,7 +1,7 @@
 #pragma once
 // A child made by fork() shares our descriptors, so it would keep heaps alive and hold sockets
-// open. The guard closes them in the child before fork() returns there; from then on every public
-// call in the child fails (InForkedChild), and our exit handlers do nothing. A child that calls
+// open. The guard closes them in the child before fork() returns there; from then on the public
+// calls in the child refuse (InForkedChild), and our exit handlers do nothing. A child that calls
 // exec needs none of this: all descriptors are CLOEXEC.
 
 namespace hcclrun {

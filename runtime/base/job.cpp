@@ -20,8 +20,8 @@ Job::Job()
 }
 
 const Job& Job::Get() {
-  static const Job* job =
-      new Job();  // never destroyed: used by threads that outlive static destruction
+  // Never destroyed: used by threads that outlive static destruction.
+  static const Job* job = new Job();
   return *job;
 }
 

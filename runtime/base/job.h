@@ -18,9 +18,8 @@ class Job {
   int size() const { return size_; }  // ranks of the job, 0 without hcclrun
   const std::string& id() const { return id_; }
   const std::string& secret() const { return secret_; }  // hex
-  const std::string& lifeline() const {
-    return lifeline_;
-  }  // abstract socket name without the leading NUL
+  // Abstract socket name without the leading NUL.
+  const std::string& lifeline() const { return lifeline_; }
   bool shared_root_info() const { return shared_root_info_; }  // --shared-root-info
 
  private:

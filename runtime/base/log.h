@@ -1,10 +1,9 @@
 #pragma once
-// Log lines on standard error (or into ASCEND_PROCESS_LOG_PATH when ASCEND_SLOG_PRINT_TO_STDOUT=0
-// is set):
-//   [ERROR] HCCL(pid,program):2026-01-31-12:00:00.000.000 [file:line] text
-// Levels follow ASCEND_GLOBAL_LOG_LEVEL (0 debug, 1 info, 2 warning, 3 error, 4 none; 3 unless
-// set), and ASCEND_MODULE_LOG_LEVEL=HCCL=1:RUNTIME=2 per module. What a user must read goes through
-// Tell().
+// Log lines, always on standard error:
+//   [ERROR] HCCL(pid,program):2026-01-31-12:00:00.000.000 text
+// Levels follow ASCEND_GLOBAL_LOG_LEVEL (0 debug, 1 info, 2 warning, 3 error, 4 none; 3
+// unless set), and ASCEND_MODULE_LOG_LEVEL=HCCL=1:RUNTIME=2 per module. What a user must read
+// goes through Tell().
 
 #include "absl/strings/string_view.h"
 

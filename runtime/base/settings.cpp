@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -70,9 +71,19 @@ int64_t MillisecondsVariable(const char* name) {
   return -1;
 }
 
-bool Flag(const char* name, const char* on) {
+// Index of the value among `names`; the first is that of a variable that is not set.
+size_t Choice(const char* name, std::initializer_list<const char*> names) {
   const char* text = getenv(name);
-  return text && strcmp(text, on) == 0;
+  if (!text) return 0;
+  size_t index = 0;
+  std::string all;
+  for (const char* legal : names) {
+    if (strcmp(text, legal) == 0) return index;
+    absl::StrAppend(&all, all.empty() ? "" : " or ", legal);
+    index++;
+  }
+  Ignored(name, text, all.c_str());
+  return 0;
 }
 
 Settings Read() {
@@ -91,9 +102,13 @@ Settings Read() {
   }
   s.connect_timeout_ms = MillisecondsVariable("HCCLRUN_CONNECT_TIMEOUT");
   s.exec_timeout_ms = MillisecondsVariable("HCCLRUN_EXEC_TIMEOUT");
-  s.check_is_error = Flag("HCCLRUN_CHECK", "error");
-  s.direct = Flag("HCCLRUN_DIRECT", "1");
-  s.explain = Flag("HCCLRUN_EXPLAIN", "1");
+  s.check_is_error = Choice("HCCLRUN_CHECK", {"warn", "error"}) == 1;
+  s.direct = Choice("HCCLRUN_DIRECT", {"0", "1"}) == 1;
+  s.explain = Choice("HCCLRUN_EXPLAIN", {"0", "1"}) == 1;
+  const char* note = getenv("HCCLRUN_STALL_NOTE");
+  s.stall_note_ms = note && strcmp(note, "0") == 0 ? 0 : MillisecondsVariable("HCCLRUN_STALL_NOTE");
+  if (s.stall_note_ms < 0) s.stall_note_ms = 5000;
+  s.engine = static_cast<Engine>(Choice("HCCLRUN_ENGINE", {"auto", "classic", "cooperative"}));
   return s;
 }
 

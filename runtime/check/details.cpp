@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
+#include "base/rank_list.h"
 #include "collective/types.h"
 #include "comm/details.h"
 #include "comm/matching.h"
-#include "comm/rendezvous.h"
 
 namespace hcclrun {
 namespace {
@@ -18,49 +18,21 @@ const WindowDetail* WindowOf(const Fault& f) {
   return dynamic_cast<const WindowDetail*>(f.detail.get());
 }
 
-template <class T>
-std::string NameOf(T value) {
-  return std::string(Name(value));
-}
-
-std::string Ranks(const std::vector<uint32_t>& ranks) {
-  return absl::StrCat(ranks.size() == 1 ? "rank " : "ranks ", RankList(ranks));
+bool IsTransfer(uint32_t call) {
+  return call == uint32_t(CallId::HcclSend) || call == uint32_t(CallId::HcclRecv) ||
+         call == uint32_t(CallId::HcclBatchSendRecv);
 }
 
 // "HcclAllReduce(count 4, fp32, sum)"
 std::string CallOf(const Descriptor& d) {
   const Op op = static_cast<Op>(d.op);
-  std::string s = absl::StrCat(CallName(static_cast<CallId>(d.call)), "(count ", d.count, ", ",
-                               NameOf(static_cast<DataType>(d.dtype)));
-  if (IsReduction(op)) absl::StrAppend(&s, ", ", NameOf(static_cast<ReduceOp>(d.reduce_op)));
+  std::string s = absl::StrCat(CallName(static_cast<CallId>(d.call)),
+                               IsVOperation(op) ? "(largest count " : "(count ", d.count, ", ",
+                               Name(static_cast<DataType>(d.dtype)));
+  if (IsReduction(op)) absl::StrAppend(&s, ", ", Name(static_cast<ReduceOp>(d.reduce_op)));
   if (op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter)
     absl::StrAppend(&s, ", root ", d.root);
   return absl::StrCat(s, ")");
-}
-
-// Where a rank stands, to follow its number in parentheses: "last call HcclAllReduce #2".
-std::string Where(const RankPosition& p) {
-  std::string what;
-  if (p.call == 0) {
-    what = "no call on this communicator yet";
-  } else if (p.call == uint32_t(CallId::HcclCommSymWinRegister)) {
-    what = absl::StrCat("last call HcclCommSymWinRegister #", p.windows);
-  } else {
-    what = absl::StrCat("last call ", CallName(static_cast<CallId>(p.call)), " #", p.issued);
-    if (p.posted < p.issued)
-      absl::StrAppend(&what, ", stream at ", p.posted, " of ", p.issued, " operations");
-  }
-  switch (p.state) {
-    case RankState::kAlive:
-      return absl::StrCat("(", what, ")");
-    case RankState::kDestroyed:
-      return absl::StrCat("(has destroyed the communicator, ", what, ")");
-    case RankState::kExited:
-      return absl::StrCat("(has exited, ", what, ")");
-    case RankState::kFailed:
-      return absl::StrCat("(has exited with an error, ", what, ")");
-  }
-  return what;
 }
 
 // Groups ranks by a text, in the order of their first rank: "ranks 0-2: X; rank 3: Y".
@@ -88,11 +60,47 @@ class Groups {
   std::vector<std::pair<std::string, std::vector<uint32_t>>> groups_;
 };
 
+// "sendCounts[3] = 7"
+std::string Number(const ArrayDifference::End& e) {
+  std::string s = e.array;
+  if (e.row == kNoIndex) return s;
+  absl::StrAppend(&s, "[", e.row, "]");
+  if (e.column != kNoIndex) absl::StrAppend(&s, "[", e.column, "]");
+  return absl::StrCat(s, " = ", e.value);
+}
+
 std::string Place(uint64_t window_offset) {
   return window_offset == kNoWindow ? "none" : absl::StrCat(window_offset);
 }
 
 }  // namespace
+
+std::string Where(const RankPosition& p) {
+  std::string what;
+  if (p.call == 0) {
+    what = "no call on this communicator yet";
+  } else if (p.call == uint32_t(CallId::HcclCommSymWinRegister)) {
+    what = absl::StrCat("last call HcclCommSymWinRegister #", p.windows);
+  } else if (IsTransfer(p.call)) {
+    what = absl::StrCat("last call ", CallName(static_cast<CallId>(p.call)), ", send or receive #",
+                        p.transfers);
+  } else {
+    what = absl::StrCat("last call ", CallName(static_cast<CallId>(p.call)), " #", p.issued);
+    if (p.posted < p.issued)
+      absl::StrAppend(&what, ", stream at ", p.posted, " of ", p.issued, " operations");
+  }
+  switch (p.state) {
+    case RankState::kAlive:
+      return absl::StrCat("(", what, ")");
+    case RankState::kDestroyed:
+      return absl::StrCat("(has destroyed the communicator, ", what, ")");
+    case RankState::kExited:
+      return absl::StrCat("(has exited, ", what, ")");
+    case RankState::kFailed:
+      return absl::StrCat("(has exited with an error, ", what, ")");
+  }
+  return what;
+}
 
 std::string DoingWhat(const Fault& f) {
   const OpDetail* d = OpOf(f);
@@ -101,12 +109,25 @@ std::string DoingWhat(const Fault& f) {
   if (p.call == 0) return " before its first call on this communicator";
   if (p.call == uint32_t(CallId::HcclCommSymWinRegister))
     return absl::StrCat(" after HcclCommSymWinRegister #", p.windows);
+  if (IsTransfer(p.call))
+    return absl::StrCat(" after its call of ", CallName(static_cast<CallId>(p.call)),
+                        ", send or receive #", p.transfers);
   return absl::StrCat(" after its call of ", CallName(static_cast<CallId>(p.call)), " #", p.issued);
 }
 
 std::string MismatchSentence(const Fault& f) {
   const OpDetail* d = OpOf(f);
   if (!d) return "the ranks' calls do not match";
+  std::vector<uint32_t> skipped;
+  for (const OpDetail::Call& c : d->calls) {
+    if (c.posted && c.descriptor.flags & kFlagSkipped) skipped.push_back(c.position.rank);
+  }
+  if (!skipped.empty()) {
+    return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
+                        " was skipped by ", Ranks(skipped),
+                        ", whose stream stops after a failure and had one before; it failed on all "
+                        "ranks and moved no data. See the earlier message of that rank");
+  }
   Groups groups;
   const Descriptor* first = nullptr;
   std::string difference;
@@ -120,6 +141,15 @@ std::string MismatchSentence(const Fault& f) {
     groups.Add(c.position.rank, text);
     if (!first) first = &c.descriptor;
     if (difference.empty()) difference = FirstDifference(*first, c.descriptor);
+  }
+  if (difference.empty() && d->arrays) {
+    const ArrayDifference::End &a = d->arrays->a, &b = d->arrays->b;
+    const std::string call = CallName(static_cast<CallId>(first->call));
+    return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
+                        " differs between ranks in its arrays: rank ", a.rank, " called ", call,
+                        " with ", Number(a), ", rank ", b.rank, " with ",
+                        a.row == kNoIndex ? "another " : "", Number(b),
+                        "; the operation failed on all ranks and moved no data, make these equal");
   }
   return absl::StrCat(
       "operation #", d->sequence + 1, " of communicator ", d->communicator,
@@ -144,7 +174,7 @@ std::string WindowOffsetsSentence(const Fault& f) {
       "silently. Use the same window and the same offset on every rank");
 }
 
-std::string ExecTimeoutSentence(const Fault& f) {
+std::string ExecTimeoutSentence(const Fault& f, bool still) {
   const OpDetail* d = OpOf(f);
   if (!d) return "an operation waited too long for other ranks";
   Groups missing;
@@ -156,9 +186,9 @@ std::string ExecTimeoutSentence(const Fault& f) {
       missing.Add(c.position.rank, Where(c.position));
     }
   }
-  std::string waited = f.n[1]
-                           ? absl::StrCat(" waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s")
-                           : " timed out";
+  std::string waited = f.n[1] ? absl::StrCat(still ? " has waited " : " waited ", f.n[1] / 1000,
+                                             ".", f.n[1] % 1000 / 100, " s")
+                              : " timed out";
   if (missing.empty()) {
     return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
                         waited,
@@ -167,7 +197,8 @@ std::string ExecTimeoutSentence(const Fault& f) {
   return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator, waited,
                       "; ", there.empty() ? "no rank" : Ranks(there),
                       there.size() == 1 ? " is" : " are", " there, missing: ", missing.Text(" "),
-                      ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");
+                      still ? ". It goes on waiting until HCCL_EXEC_TIMEOUT"
+                            : ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");
 }
 
 std::string WindowMismatchSentence(const Fault& f) {
@@ -189,7 +220,7 @@ std::string WindowMismatchSentence(const Fault& f) {
       "; every rank must register and deregister mappings of equal size in the same order");
 }
 
-std::string WindowMissingSentence(const Fault& f) {
+std::string WindowMissingSentence(const Fault& f, bool still) {
   const WindowDetail* d = WindowOf(f);
   if (!d) return "not all ranks registered";
   Groups missing;
@@ -209,10 +240,13 @@ std::string WindowMissingSentence(const Fault& f) {
         "together; windows of this communicator are out of use now");
   }
   return absl::StrCat(
-      "registration #", f.n[0] + 1, " of communicator ", d->communicator, " waited ", f.n[1] / 1000,
-      ".", f.n[1] % 1000 / 100, " s; ", there.empty() ? "no rank" : Ranks(there),
-      there.size() > 1 ? " are" : " is", " there, missing: ", missing.Text(" "),
-      ". All ranks must register together; windows of this communicator are out of use now");
+      "registration #", f.n[0] + 1, " of communicator ", d->communicator,
+      still ? " has waited " : " waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s; ",
+      there.empty() ? "no rank" : Ranks(there), there.size() > 1 ? " are" : " is",
+      " there, missing: ", missing.Text(" "),
+      still
+          ? ". All ranks must register together; it goes on waiting until HCCL_CONNECT_TIMEOUT"
+          : ". All ranks must register together; windows of this communicator are out of use now");
 }
 
 }  // namespace hcclrun

@@ -4,14 +4,19 @@
 #include <string>
 
 #include "base/fault.h"
+#include "comm/details.h"
 
 namespace hcclrun {
 
+// Where a rank stands, to follow its number: "(last call HcclAllReduce #2)".
+std::string Where(const RankPosition& position);
+
 std::string MismatchSentence(const Fault& fault);
 std::string WindowOffsetsSentence(const Fault& fault);
-std::string ExecTimeoutSentence(const Fault& fault);
+// The waits: `still` is for a wait that goes on, else it has ended by its time-out.
+std::string ExecTimeoutSentence(const Fault& fault, bool still = false);
 std::string WindowMismatchSentence(const Fault& fault);
-std::string WindowMissingSentence(const Fault& fault);
+std::string WindowMissingSentence(const Fault& fault, bool still = false);
 // " after HcclAllReduce #41" for the rank that a fault names; "" when it is not known.
 std::string DoingWhat(const Fault& fault);
 

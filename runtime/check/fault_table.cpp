@@ -7,9 +7,9 @@ namespace {
 
 using K = FaultKind;
 
-// Codes: semantics B.1, C.1, D.2-D.6, F.1, G.1-G.4. Codes for conditions that hardware does not
-// diagnose (mismatch on every call, dead ranks, window offsets) are ours; docs/behaviour.md lists
-// them.
+// Codes: semantics B.1, C.1, D.2-D.6, F.1, G.1-G.4. Codes for conditions that hardware does
+// not diagnose (mismatch on every call, dead ranks, window offsets) are ours;
+// docs/behaviour.md lists them.
 constexpr FaultRow kRows[] = {
     {K::kNone, 0, 0, nullptr, false},
     {K::kNullArgument, 100000, 2, "EI0003", true},
@@ -48,28 +48,36 @@ constexpr FaultRow kRows[] = {
     {K::kEventNoTimeline, 107006, 15, nullptr, true},
     {K::kStreamOfOtherContext, 107003, 1, "EI0003", true},
     {K::kStreamAborted, 107023, 15, nullptr, true},
+    {K::kNotifyTimeout, 107020, 9, nullptr, false},
+    {K::kNotSubscribed, 107015, 15, nullptr, true},
+    {K::kReportTimeout, 507012, 9, nullptr, false},
 
     {K::kRootInfoInvalid, 107000, 1, "EI0015", true},
-    {K::kRootUnreachable, 507899, 9, "EI0015", true},
-    {K::kRanksMissing, 507899, 4, "EI0015", true},
+    {K::kRootUnreachable, 507899, 9, "EI0015", true, true},
+    {K::kRanksMissing, 507899, 4, "EI0015", true, true},
     {K::kRankTaken, 107000, 4, "EI0015", true},
     {K::kSizeMismatch, 107000, 4, "EI0015", true},
     {K::kDuplicateDevice, 107000, 1, "EI0015", true},
     {K::kBuildMismatch, 507899, 4, "EI0008", true},
-    {K::kRendezvousRefused, 507899, 4, "EI0015", true},
+    {K::kRendezvousRefused, 507899, 4, "EI0015", true, true},
     {K::kNameTaken, 107000, 1, "EI0003", true},
     {K::kConfigInvalid, 107000, 1, "EI0003", true},
+    {K::kRankTable, 107000, 1, "EI0014", true},
 
     {K::kMismatch, 507018, 1, "EI0005", true},
-    {K::kRankDied, 507057, 21, "EI0013", true},
-    {K::kRankExited, 507057, 21, "EI0013", true},
-    {K::kExecTimeout, 507017, 9, "EI0002", true},
-    {K::kCommBroken, 507018, 7, nullptr, true},
+    {K::kRankDied, 507057, 21, "EI0013", true, true},
+    {K::kRankExited, 507057, 21, "EI0013", true, true},
+    {K::kExecTimeout, 507017, 9, "EI0002", true, true},
+    {K::kCommBroken, 507018, 7, nullptr, true, true},
     {K::kBusy, 507899, 20, nullptr, true},
+    {K::kSuspended, 507899, 22, nullptr, true},
+    {K::kTransferMismatch, 507018, 1, "EI0005", true},
+    {K::kTransferTimeout, 507017, 9, "EI0002", true, true},
+    {K::kTransferGone, 507057, 21, "EI0013", true, true},
 
     {K::kWindowSlotsFull, 207001, 3, nullptr, true},
     {K::kWindowMismatch, 107000, 4, nullptr, true},
-    {K::kWindowMissingRank, 507899, 13, nullptr, true},
+    {K::kWindowMissingRank, 507899, 13, nullptr, true, true},
     {K::kWindowNotVmm, 107000, 1, nullptr, true},
     {K::kWindowNotFound, 107000, 6, nullptr, false},
     {K::kStrideInvalid, 107000, 1, nullptr, true},
@@ -80,13 +88,17 @@ constexpr FaultRow kRows[] = {
     {K::kInternal, 500000, 4, nullptr, true},
 };
 
+constexpr bool InOrder() {
+  for (size_t i = 0; i < std::size(kRows); i++) {
+    if (static_cast<size_t>(kRows[i].kind) != i) return false;
+  }
+  return true;
+}
+static_assert(std::size(kRows) == static_cast<size_t>(K::kInternal) + 1, "a kind has no row");
+static_assert(InOrder(), "the rows are in the order of FaultKind");
+
 }  // namespace
 
-const FaultRow& RowOf(FaultKind kind) {
-  for (const FaultRow& row : kRows) {
-    if (row.kind == kind) return row;
-  }
-  return kRows[std::size(kRows) - 1];
-}
+const FaultRow& RowOf(FaultKind kind) { return kRows[static_cast<size_t>(kind)]; }
 
 }  // namespace hcclrun

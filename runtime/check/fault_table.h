@@ -1,6 +1,6 @@
 #pragma once
-// One row per kind of fault: its usual result codes, its EI code and whether a user is told at
-// once.
+// One row per kind of fault: its usual result codes, its EI code, whether a user is told at once,
+// and whom it concerns.
 
 #include <cstdint>
 
@@ -13,8 +13,10 @@ struct FaultRow {
   int32_t acl;     // aclError
   int32_t hccl;    // HcclResult
   const char* ei;  // code of semantics F.2, or nullptr
-  bool told;  // false: an expected answer (a time-out, a miss); only aclGetRecentErrMsg and the log
-              // have it
+  // False: an expected answer (a time-out, a miss); only aclGetRecentErrMsg and the log have it.
+  bool told;
+  // It comes from what another rank did or did not do.
+  bool blames_another_rank = false;
 };
 
 const FaultRow& RowOf(FaultKind kind);

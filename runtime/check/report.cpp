@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fork_guard.h"
 #include "base/log.h"
+#include "base/thread_value.h"
 #include "check/fault_table.h"
 #include "shm/lifeline.h"
 
@@ -19,27 +20,21 @@ struct ThreadMessages {
   std::string last_told;  // so that a call repeated by a caller's check macro is not told again
 };
 constexpr size_t kKeptMessages = 16;
+constexpr uint64_t kItemMissing = 1;  // first operand of kRankTable
 
-// Faults that come from what another rank did or did not do.
-bool BlamesAnotherRank(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::kRootUnreachable:
-    case FaultKind::kRanksMissing:
-    case FaultKind::kRendezvousRefused:
-    case FaultKind::kRankDied:
-    case FaultKind::kRankExited:
-    case FaultKind::kExecTimeout:
-    case FaultKind::kCommBroken:
-    case FaultKind::kWindowMissingRank:
-      return true;
+ThreadMessages& Messages() { return ThreadValue<ThreadMessages>::Get(); }
+
+// The EI code (semantics F.2): that of the kind, but where one kind stands for several.
+const char* EiCodeOf(const Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::kRankTable:  // unreadable, an item missing, a value illegal
+      if (fault.code_override == 6 || fault.n[0] == kItemMissing) return "EI0017";
+      return fault.code_override == 4 ? "EI0004" : "EI0014";
+    case FaultKind::kRanksMissing:  // in an operation, or while the communicator is made
+      return fault.code_override == 9 ? "EI0006" : "EI0015";
     default:
-      return false;
+      return RowOf(fault.kind).ei;
   }
-}
-
-ThreadMessages& Messages() {
-  thread_local ThreadMessages messages;
-  return messages;
 }
 
 }  // namespace
@@ -69,20 +64,20 @@ ApiCall::~ApiCall() {
 int32_t ApiCall::Acl(const Fault& fault) {
   if (!fault) return 0;
   int32_t code = AclCodeOf(fault);
-  Tell(fault, code, RowOf(fault.kind).ei);
+  Tell(fault, code, EiCodeOf(fault));
   return code;
 }
 
 int32_t ApiCall::Hccl(const Fault& fault) {
   if (!fault) return 0;
   int32_t code = HcclCodeOf(fault);
-  Tell(fault, code, RowOf(fault.kind).ei);
+  Tell(fault, code, EiCodeOf(fault));
   return code;
 }
 
 void ApiCall::Tell(const Fault& fault, int32_t code, const char* ei_code) {
   if (InForkedChild()) return;
-  if (BlamesAnotherRank(fault.kind)) {
+  if (RowOf(fault.kind).blames_another_rank) {
     if (RankActivity* activity = Lifeline::Activity())
       activity->blames.store(1, std::memory_order_relaxed);
   }

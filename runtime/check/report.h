@@ -10,8 +10,8 @@
 
 namespace hcclrun {
 
-// Result codes (0 for no fault) as the table in check/fault_table.cpp says; Fault::code_override
-// wins.
+// Result codes (0 for no fault) as the table in check/fault_table.cpp
+// says; Fault::code_override wins.
 int32_t AclCodeOf(const Fault& fault);
 int32_t HcclCodeOf(const Fault& fault);
 

@@ -1,12 +1,14 @@
 // The sentences of all faults. Each says what was given, what was expected and what to do; tests
 // pin them. Operations and rounds are counted from 0 in the code and from 1 in sentences.
 
+#include <cerrno>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "check/details.h"
 #include "check/report.h"
+#include "check/transfer_sentences.h"
 
 namespace hcclrun {
 namespace {
@@ -23,9 +25,28 @@ std::string Bytes(uint64_t n) {
 
 std::string Address(uint64_t a) { return absl::StrFormat("0x%x", a); }
 
+// Arguments of signed types come widened: whatever is this large was negative.
+std::string Signed(uint64_t n) { return absl::StrCat(static_cast<int64_t>(n)); }
+
 std::string Seconds(uint64_t ms) { return absl::StrFormat("%.3g s", ms / 1000.0); }
 
 std::string System(uint64_t error) { return strerror(static_cast<int>(error)); }
+
+const char* Remedy(uint64_t error) {
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+      return "; raise the limit of open files (ulimit -n)";
+    case ENOENT:
+    case EACCES:
+    case EISDIR:
+      return "; check the path and its permissions";
+    case EAGAIN:
+      return "; raise the limit of threads and processes (ulimit -u)";
+    default:
+      return "; hcclrun doctor says what this machine allows";
+  }
+}
 
 }  // namespace
 
@@ -38,12 +59,15 @@ std::string SentenceOf(const Fault& f) {
     case K::kNullArgument:
       return absl::StrCat(t, " is null; pass a valid pointer or handle");
     case K::kBadValue:
-      if (n[1] > n[2] || (n[1] == 0 && n[2] == 0))
-        return absl::StrCat(t, " is ", n[0], ", which is not allowed here");
-      if (n[2] == UINT64_MAX) return absl::StrCat(t, " is ", n[0], "; it must be at least ", n[1]);
-      return absl::StrCat(t, " is ", n[0], "; it must lie between ", n[1], " and ", n[2]);
+      if (n[1] > n[2]) return t;
+      if (n[1] == n[2]) return absl::StrCat(t, " is ", Signed(n[0]), "; it must be ", n[1]);
+      if (n[2] == UINT64_MAX)
+        return absl::StrCat(t, " is ", Signed(n[0]), "; it must be at least ", n[1]);
+      return absl::StrCat(t, " is ", Signed(n[0]), "; it must lie between ", n[1], " and ", n[2]);
     case K::kBadEnum:
-      return absl::StrCat(t, " has the unknown value ", n[0]);
+      return absl::StrCat(t, " is ", Signed(n[0]), ", which its enumeration does not have; ",
+                          n[2] ? absl::StrCat("it must lie between ", n[1], " and ", n[2])
+                               : "pass one of its names");
     case K::kNotSupported:
       return absl::StrCat(t, " is not supported on this device");
     case K::kUnknownHandle:
@@ -65,19 +89,21 @@ std::string SentenceOf(const Fault& f) {
       return absl::StrCat("the environment variable ", t);
 
     case K::kSystem:
-      return absl::StrCat("could not ", t, ": ", System(n[0]));
+      return absl::StrCat("could not ", t, ": ", System(n[0]), Remedy(n[0]));
     case K::kMemoryExhausted: {
       std::string s = absl::StrCat("no memory for ", Bytes(n[0]), ": ", Bytes(n[1]), " are free");
       if (n[2]) absl::StrAppend(&s, ", the largest free block is ", Bytes(n[2]));
-      absl::StrAppend(&s, ", ", Bytes(n[3]), " of ", Bytes(n[4]),
-                      " are in use; free device memory or raise ", t);
+      absl::StrAppend(&s, ", ", Bytes(n[3]), " of ", Bytes(n[4]), " are in use");
+      if (n[5]) absl::StrAppend(&s, " (at most ", Bytes(n[5]), " were)");
+      absl::StrAppend(&s, "; free device memory or raise ", t);
       return s;
     }
     case K::kAddressSpace:
       return absl::StrCat("no address space for ", Bytes(n[0]), " (", System(n[1]),
                           "); raise the address-space limit (ulimit -v) or lower HCCLRUN_HBM_SIZE");
     case K::kHostMemory:
-      return absl::StrCat("the host has no memory for ", Bytes(n[0]));
+      return absl::StrCat("the host has no memory", n[0] ? absl::StrCat(" for ", Bytes(n[0])) : "",
+                          "; free some, or start fewer ranks");
 
     case K::kNotDeviceMemory:
       return absl::StrCat(
@@ -96,7 +122,9 @@ std::string SentenceOf(const Fault& f) {
       return absl::StrCat("the range of ", Bytes(n[1]), " at ", Address(n[0]),
                           " already holds a mapping; unmap it first");
     case K::kNotMapped:
-      return absl::StrCat("nothing is mapped at ", Address(n[0]));
+      return absl::StrCat(
+          "nothing is mapped at ", Address(n[0]),
+          "; pass an address that aclrtMapMem has mapped and aclrtUnmapMem not unmapped");
     case K::kNotReserved:
       return absl::StrCat("the range of ", Bytes(n[1]), " at ", Address(n[0]),
                           " does not lie in one reservation of aclrtReserveMemAddress");
@@ -113,9 +141,10 @@ std::string SentenceOf(const Fault& f) {
 
     case K::kStreamTimeout:
       return absl::StrCat("the stream was not done after ", Seconds(n[0]), "; ", n[1],
-                          " tasks are left and go on");
+                          " tasks are left and go on; synchronise again, or allow more time");
     case K::kEventTimeout:
-      return absl::StrCat("the event had not happened after ", Seconds(n[0]));
+      return absl::StrCat("the event had not happened after ", Seconds(n[0]),
+                          "; look at what its stream waits for, or allow more time");
     case K::kEventNotRecorded:
       return "the event has never been recorded; call aclrtRecordEvent first";
     case K::kEventNotFinished:
@@ -123,9 +152,22 @@ std::string SentenceOf(const Fault& f) {
     case K::kEventNoTimeline:
       return "the event was created without ACL_EVENT_TIME_LINE and has no time";
     case K::kStreamOfOtherContext:
-      return "the stream belongs to another device or context";
+      return "the stream belongs to another device or context; make that one current first "
+             "(aclrtSetDevice, aclrtSetCurrentContext)";
     case K::kStreamAborted:
-      return "the stream was aborted";
+      return "the stream was aborted or destroyed before this was done; use another stream, or "
+             "queue "
+             "the work again after the abort";
+    case K::kNotifyTimeout:
+      return absl::StrCat("nobody recorded the notify ", Address(n[0]), " within ", Seconds(n[1]),
+                          "; record it on a stream of either process, or raise the timeout");
+    case K::kNotSubscribed:
+      return absl::StrCat(n[0] ? absl::StrCat("thread ", n[0], " is not") : "no thread is",
+                          " subscribed to ", t,
+                          "; subscribe it before it processes or unsubscribes");
+    case K::kReportTimeout:
+      return absl::StrCat("no callback arrived for this thread within ", Seconds(n[0]),
+                          "; queue one with aclrtLaunchCallback, or raise the timeout");
 
     case K::kRootInfoInvalid:
       return absl::StrCat("the root info is not usable: ", t,
@@ -164,11 +206,14 @@ std::string SentenceOf(const Fault& f) {
     case K::kRendezvousRefused:
       return absl::StrCat("the communicator was not made: ", t);
     case K::kNameTaken:
+      if (n[0] == 1) return absl::StrCat("no communicator of this process is named \"", t, "\"");
       return absl::StrCat("a communicator named \"", t,
                           "\" exists on this device; choose another name or destroy that one");
     case K::kConfigInvalid:
       return absl::StrCat("the communicator configuration has ", t, " = ", n[0],
                           ", which is not allowed");
+    case K::kRankTable:
+      return absl::StrCat("the rank table is not usable: ", t);
 
     case K::kMismatch:
       return MismatchSentence(f);
@@ -177,12 +222,21 @@ std::string SentenceOf(const Fault& f) {
                           n[3] ? absl::StrCat("exited with code ", n[3]) : "died", DoingWhat(f),
                           "; this rank was at operation #", n[2] + 1);
     case K::kRankExited:
-      return absl::StrCat("rank ", n[0], " (pid ", n[1], ") has left", DoingWhat(f),
-                          ", but operation #", n[2] + 1, " needs it");
+      return absl::StrCat(
+          "rank ", n[0], " (pid ", n[1], ") has left", DoingWhat(f), ", but operation #", n[2] + 1,
+          " needs it; keep every rank in its process until all operations are done");
     case K::kExecTimeout:
       return ExecTimeoutSentence(f);
     case K::kCommBroken:
       return absl::StrCat("the communicator is out of use since an earlier fault: ", t);
+    case K::kSuspended:
+      return "the communicator is suspended; call HcclCommResume first";
+    case K::kTransferMismatch:
+      return TransferMismatchSentence(f);
+    case K::kTransferTimeout:
+      return TransferTimeoutSentence(f);
+    case K::kTransferGone:
+      return TransferGoneSentence(f);
     case K::kBusy:
       return absl::StrCat("another call on this ", t, " is in progress; try again");
 
@@ -207,13 +261,15 @@ std::string SentenceOf(const Fault& f) {
                           "; it must be at least 1 GiB and at most the ", Bytes(n[1]),
                           " of a device (HCCLRUN_HBM_SIZE)");
     case K::kZeroCopy:
-      return absl::StrCat("the address ", Address(n[0]), " ", t);
+      return absl::StrCat("the address ", Address(n[0]), " ", t,
+                          "; set a range first, then activate memory inside it, and undo both in "
+                          "the opposite order");
     case K::kWindowOffsets:
       return WindowOffsetsSentence(f);
     case K::kRuntimeCall:
       return absl::StrCat(t, " failed with ", n[0]);
     case K::kInternal:
-      return absl::StrCat("internal: ", t);
+      return absl::StrCat("internal: ", t, "; this should not happen, please report it");
   }
   return "unknown fault";
 }

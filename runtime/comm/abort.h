@@ -25,7 +25,7 @@ inline void SetAbort(const ControlView& view, AbortCause cause, uint32_t rank) {
   uint64_t none = 0;
   view.header->abort_word.compare_exchange_strong(none, uint64_t(cause) << 32 | (rank + 1),
                                                   std::memory_order_seq_cst);
-  view.header->event.Notify();
+  view.NotifyAll();
 }
 
 }  // namespace hcclrun

@@ -1,6 +1,7 @@
 #include "comm/collective_task.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "comm/abort.h"
@@ -16,23 +17,50 @@ namespace {
 // below about this size and wins above; benchmarks without a reader would like it lower.
 constexpr uint64_t kStreamingBytes = uint64_t{32} << 20;
 
-// Bytes of a rank's buffers up to which an operation may run inside the call that enqueues it:
-// microseconds.
+// Pieces are of at least this many bytes, read and written together: less would be more claiming
+// than copying. Every home gets a few, so that stealing evens out.
+constexpr uint64_t kPieceBytes = 256 << 10;
+constexpr uint64_t kPiecesPerHome = 4;
+
+// Bytes of a rank's buffers up to which an operation may run inside the call that
+// enqueues it: microseconds.
 constexpr uint64_t kInlineBytes = 16 << 10;
 
 }  // namespace
 
 CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor,
-                               const Buffer& in, const Buffer& out)
-    : comm_(std::move(comm)), descriptor_(descriptor), in_(in), out_(out) {}
+                               const Buffer& in, const Buffer& out,
+                               std::shared_ptr<const VArguments> v)
+    : comm_(std::move(comm)), descriptor_(descriptor), in_(in), out_(out), v_(std::move(v)) {
+  if (v_) match_.emplace(*comm_, v_);
+}
 
-bool CollectiveTask::TryPostNow() {
-  if (!TryPost(comm_->view(), comm_->rank(), descriptor_)) return false;
+CollectiveTask::~CollectiveTask() {
+  if (started_)
+    comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
+  // One that its stream refused has not been called.
+  if (queued_by != 0 && stage_ != Stage::kDone) SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
+}
+
+bool CollectiveTask::Completed() const {
+  return comm_->view().header->completed.load(std::memory_order_seq_cst) > descriptor_.sequence;
+}
+
+bool CollectiveTask::TryPostNow(bool* last) {
+  const bool direct = (descriptor_.flags & kFlagWindow) && !(descriptor_.flags & kFlagUnsafe);
+  if (!direct && !(descriptor_.flags & kFlagStaged) && in_.bytes + out_.bytes > 0 &&
+      comm_->size() > 1 && !comm_->CommitStages()) {
+    descriptor_.flags |= kFlagStaged;  // a failure shows when the stages are needed
+  }
+  if (!TryPost(comm_->view(), comm_->rank(), descriptor_, match_ ? &*match_ : nullptr, last))
+    return false;
   stage_ = Stage::kMatch;
   return true;
 }
 
-bool CollectiveTask::Prepare() { return stage_ != Stage::kPost || TryPostNow(); }
+bool CollectiveTask::Prepare(const void* order) {
+  return order == Order() && (stage_ != Stage::kPost || TryPostNow());
+}
 
 bool CollectiveTask::CanGoOn() const {
   const ControlView& view = comm_->view();
@@ -43,9 +71,10 @@ bool CollectiveTask::CanGoOn() const {
     case Stage::kMatch:
       return AllArrived(view, k) || FailureOf(view, k) != SlotFailure::kNone;
     case Stage::kTurn:
-      return view.header->completed.load(std::memory_order_seq_cst) == k;
+      return view.header->completed.load(std::memory_order_seq_cst) >= k;
     case Stage::kRun:
-      return ClassicExecutor().CanAdvance(run_);
+      if (execution_ == Execution::kEachRank) return ClassicExecutor().CanAdvance(run_);
+      return Completed() || (helps_ && CooperativeExecutor().CanAdvance(run_));
     case Stage::kDone:
       return true;
   }
@@ -57,48 +86,101 @@ bool CollectiveTask::Step(Fault* fault) {
   const uint64_t k = descriptor_.sequence;
   switch (stage_) {
     case Stage::kPost:
-      return TryPostNow();
+      return TryPostNow(&owes_notice_);
     case Stage::kMatch:
       if (!CanGoOn()) return false;
       stage_ = Stage::kTurn;
       return true;
     case Stage::kTurn: {
       if (!CanGoOn()) return false;
+      if (Completed()) {  // by others, for all: a failed operation is complete only after all left
+        FinishShared();
+        return true;
+      }
       if (SlotFailure failure = FailureOf(view, k); failure != SlotFailure::kNone) {
         *fault = OperationFault(
             failure == SlotFailure::kMismatch ? FaultKind::kMismatch : FaultKind::kWindowOffsets,
-            view, comm_->name(), comm_->rank(), k);
+            view, comm_->name(), comm_->rank(), k, kNoRank, match_ ? &*match_ : nullptr);
         Leave(view, k);
         stage_ = Stage::kDone;
         return true;
       }
-      *fault = PrepareRun();
+      stage_ = Stage::kRun;
+      *fault = Begin();
       if (*fault) {
-        // The others are about to wait for this rank's share: nothing but the abort word can tell
-        // them.
+        // The others are about to wait for this rank's share: nothing but the abort word
+        // can tell them.
         SetAbort(view, AbortCause::kInternal, comm_->rank());
         stage_ = Stage::kDone;
-        return true;
       }
-      stage_ = Stage::kRun;
       return true;
     }
     case Stage::kRun: {
-      Executor::State state = ClassicExecutor().Advance(run_, [&view, k](bool last) {
-        if (last) {
-          view.slot(k).completed_ns.store(NowNs(),
-                                          std::memory_order_relaxed);  // published by `completed`
-          view.header->completed.store(k + 1, std::memory_order_seq_cst);
-        }
-        view.header->event.Notify();
-      });
-      if (state == Executor::State::kFinished) Finish();
+      const bool shared = execution_ != Execution::kEachRank;
+      if (shared && Completed()) {
+        FinishShared();
+        return true;
+      }
+      if (shared && !helps_) return false;
+      const Executor& executor = shared ? CooperativeExecutor() : ClassicExecutor();
+      Executor::State state = executor.Advance(
+          run_, [this](bool last) { last ? Complete() : comm_->view().header->event.Notify(); });
+      if (state == Executor::State::kFinished) shared ? FinishShared() : Finish();
       return state != Executor::State::kMustWait;
     }
     case Stage::kDone:
       return true;
   }
   return true;
+}
+
+Fault CollectiveTask::Begin() {
+  const ControlView& view = comm_->view();
+  const uint64_t k = descriptor_.sequence;
+  execution_ = ChooseExecution(view, k);
+  const bool may_execute = execution_ != Execution::kEachRank && MayExecute(view, comm_->rank());
+  // Sleepers that cannot go on before the operation is complete are woken then. Had it not been the
+  // operation's turn they would be woken by the completion of the one before: they have announced
+  // themselves before this thread's arrival, which they did not see, and that came before this
+  // thread's look at `completed`.
+  if (!may_execute && owes_notice_) view.header->event.Notify();
+  if (execution_ == Execution::kEachRank) return PrepareRun(false);
+  if (!may_execute) return Fault::None();
+  Slot& slot = view.slot(k);
+  uint32_t nobody = 0;
+  const bool elected =
+      slot.opener.compare_exchange_strong(nobody, comm_->rank() + 1, std::memory_order_seq_cst);
+  if (!elected && execution_ == Execution::kOneThread) return Fault::None();
+  if (Fault f = PrepareRun(true)) return f;
+  helps_ = execution_ == Execution::kAllThreads;
+  if (!elected) return Fault::None();
+  slot.path.store(static_cast<uint32_t>(run_.shape.path), std::memory_order_relaxed);
+  if (helps_) {
+    OpenForAll(run_);
+    view.header->event.Notify();
+  } else {
+    ExecuteAlone(run_);
+    Complete();
+  }
+  return Fault::None();
+}
+
+// All pieces are visible to this thread (claims.h), and to whoever reads `completed`.
+void CollectiveTask::Complete() {
+  const ControlView& view = comm_->view();
+  const uint64_t k = descriptor_.sequence;
+  view.slot(k).completed_ns.store(NowNs(), std::memory_order_relaxed);  // published by `completed`
+  view.header->completed.store(k + 1, std::memory_order_seq_cst);
+  view.header->event.Notify();
+}
+
+void CollectiveTask::FinishShared() {
+  const ControlView& view = comm_->view();
+  const Slot& slot = view.slot(descriptor_.sequence);
+  completed_ns_ = slot.completed_ns.load(std::memory_order_relaxed);
+  comm_->NotePath(static_cast<Path>(slot.path.load(std::memory_order_relaxed)));
+  Leave(view, descriptor_.sequence);
+  stage_ = Stage::kDone;
 }
 
 void CollectiveTask::Finish() {
@@ -111,8 +193,8 @@ void CollectiveTask::Finish() {
     }
     completed_ns_ = NowNs();
   } else {
-    // The phase barrier can be over an instant before the last rank stored the time: then now is
-    // right.
+    // The phase barrier can be over an instant before the last rank stored the time: then
+    // now is right.
     int64_t at = view.slot(k).completed_ns.load(std::memory_order_relaxed);
     completed_ns_ = view.header->completed.load(std::memory_order_seq_cst) > k && at ? at : NowNs();
   }
@@ -121,9 +203,22 @@ void CollectiveTask::Finish() {
   stage_ = Stage::kDone;
 }
 
+// Where this process reaches an own buffer. The user may have unmapped it since the call: the heap
+// stays mapped under every buffer but a private one, which is looked up again.
+Fault CollectiveTask::OwnAddress(const Buffer& buffer, const char* parameter, char** address) const {
+  *address = nullptr;
+  if (buffer.bytes == 0) return Fault::None();
+  if (buffer.is_private) {
+    *address = buffer.address;
+    return CheckDeviceRange(buffer.address, buffer.bytes, parameter);
+  }
+  *address = comm_->heap_base(comm_->rank()) + buffer.heap_offset;
+  return Fault::None();
+}
+
 // Reads all descriptors once, privately, and makes addresses of them. Nothing read from shared
 // memory is used as an address without the check of Inside().
-Fault CollectiveTask::PrepareRun() {
+Fault CollectiveTask::PrepareRun(bool for_all) {
   const std::vector<Descriptor> all = Snapshot(comm_->view(), descriptor_.sequence);
   const uint32_t ranks = comm_->size(), me = comm_->rank();
   run_.shape.op = static_cast<Op>(descriptor_.op);
@@ -141,6 +236,20 @@ Fault CollectiveTask::PrepareRun() {
   run_.rank = me;
   run_.barrier = &comm_->view().slot(descriptor_.sequence).barrier;
   run_.operands = &operands_;
+  if (v_) {
+    if (Fault f = PrepareLayout(all)) return f;
+  }
+  if (for_all) {
+    const ControlHeader& header = *comm_->view().header;
+    run_.claims = &comm_->view().slot(descriptor_.sequence).claims;
+    run_.crowded = header.oversubscribed != 0;
+    run_.homes = std::min({ranks, std::max(header.processors, 1u), kMaxHomes});
+    uint64_t at_once = BytesMoved(descriptor_, ranks);
+    if (run_.shape.path == Path::kBuffered)
+      at_once = std::min(at_once, 2 * ranks * run_.shape.chunk_bytes);
+    const uint64_t piece = std::max(kPieceBytes, at_once / (kPiecesPerHome * run_.homes));
+    run_.shape.split = std::max(1u, static_cast<uint32_t>((at_once / piece + ranks - 1) / ranks));
+  }
   if (!ValidShape(run_.shape)) return Fault(FaultKind::kInternal, "the operation has no plan");
   run_.plan.emplace(run_.shape);
   run_.phases = run_.plan->phases();
@@ -149,17 +258,18 @@ Fault CollectiveTask::PrepareRun() {
   operands_.out.assign(ranks, nullptr);
   operands_.stage_a.assign(ranks, nullptr);
   operands_.stage_b.assign(ranks, nullptr);
-  operands_.in[me] = in_.address;
-  operands_.out[me] = out_.address;
+  if (!for_all) {
+    if (Fault f = OwnAddress(in_, "sendBuf", &operands_.in[me])) return f;
+    if (Fault f = OwnAddress(out_, "recvBuf", &operands_.out[me])) return f;
+  }
   uint64_t moved = 0;
   for (uint32_t r = 0; r < ranks; r++) {
-    const ExtentBytes extents =
-        Extents(run_.shape.op, run_.shape.count, run_.shape.elem, ranks, r, run_.shape.root);
+    const ExtentBytes extents = ReachInto(r);
     moved += extents.in_bytes + extents.out_bytes;
     if (run_.shape.path == Path::kBuffered) {
       operands_.stage_a[r] = comm_->stage_a(r);
       operands_.stage_b[r] = comm_->stage_b(r);
-      continue;
+      if (!for_all) continue;
     }
     const uint64_t heap = comm_->heap_bytes(r);
     auto inside = [heap](uint64_t offset, uint64_t bytes) {
@@ -172,8 +282,54 @@ Fault CollectiveTask::PrepareRun() {
     if (extents.in_bytes) operands_.in[r] = comm_->heap_base(r) + all[r].in_offset;
     if (extents.out_bytes) operands_.out[r] = comm_->heap_base(r) + all[r].out_offset;
   }
-  run_.streaming = moved >= kStreamingBytes && run_.shape.path == Path::kWindow;
+  run_.streaming = moved >= kStreamingBytes;
   return run_.shape.path == Path::kBuffered && ranks > 1 ? comm_->CommitStages() : Fault::None();
+}
+
+// The own blocks, and from the peers what the own arrays do not tell: the largest block of all
+// ranks, on which the rounds depend, and on the window path the places in the senders' inputs. All
+// arrays fit together by now.
+Fault CollectiveTask::PrepareLayout(const std::vector<Descriptor>& all) {
+  const uint32_t ranks = comm_->size(), me = comm_->rank();
+  const uint64_t elem = run_.shape.elem;
+  layout_ = v_->layout;
+  run_.shape.layout = &layout_;
+  for (const Descriptor& d : all) {
+    if (d.count > UINT64_MAX / elem)
+      return Fault(FaultKind::kInternal, "a peer posted a wild count");
+    layout_.largest = std::max(layout_.largest, d.count * elem);
+  }
+  const bool pairwise = run_.shape.op == Op::kAllToAllV || run_.shape.op == Op::kAllToAllVC;
+  if (!pairwise || run_.shape.path != Path::kWindow || layout_.largest == 0) return Fault::None();
+  for (uint32_t r = 0; r < ranks; r++) {
+    VBlock& block = layout_.sides[0].incoming[r];
+    if (r == me || block.bytes == 0) continue;
+    const PeerArguments arguments(*comm_, r, all[r]);
+    const uint64_t displ = arguments ? arguments.At(kSendDispls, me) : UINT64_MAX;
+    // Sums with it stay small; ReachInto() has them checked against the peer's heap.
+    if (displ > INT64_MAX / 2 / elem)
+      return Fault(FaultKind::kInternal, "a peer posted arrays outside its heap");
+    block.src = displ * elem;
+  }
+  return Fault::None();
+}
+
+// Bytes from the starts of the rank's input and output that this rank's pieces may touch on the
+// window path.
+ExtentBytes CollectiveTask::ReachInto(uint32_t rank) const {
+  const OpShape& shape = run_.shape;
+  if (!v_) return Extents(shape.op, shape.count, shape.elem, shape.ranks, rank, shape.root);
+  const VSide& own = layout_.sides[0];
+  ExtentBytes reach = VExtents(own);
+  if (rank == comm_->rank()) return reach;
+  switch (shape.op) {
+    case Op::kAllGatherV:
+      return {0, reach.out_bytes};
+    case Op::kReduceScatterV:
+      return {reach.in_bytes, 0};
+    default:
+      return {own.incoming[rank].bytes ? own.incoming[rank].src + own.incoming[rank].bytes : 0, 0};
+  }
 }
 
 Fault CollectiveTask::Trouble() {
@@ -184,8 +340,8 @@ Fault CollectiveTask::Trouble() {
     f.n[f.kind == FaultKind::kExecTimeout ? 0 : 2] = k;
     return f;
   }
-  // Until all have posted, a rank that left may have posted before; afterwards it still owes its
-  // share.
+  // Until all have posted, a rank that left may have posted before; afterwards it still
+  // owes its share.
   const bool matched = stage_ == Stage::kTurn || stage_ == Stage::kRun;
   uint32_t gone = matched ? FirstGone(view) : CannotPost(view, k);
   if (gone != kNoRank && !CanGoOn()) {
@@ -204,7 +360,7 @@ Task::Progress CollectiveTask::Advance(Fault* fault) {
   if (!started_) {
     started_ = true;
     // This may be the enqueuing call: announce a large operation, but do not run it here.
-    if (in_.bytes + out_.bytes > kInlineBytes && Prepare()) return Progress::kWaiting;
+    if (in_.bytes + out_.bytes > kInlineBytes && Prepare(Order())) return Progress::kWaiting;
   }
   for (;;) {
     while (stage_ != Stage::kDone && Step(fault)) {
@@ -216,8 +372,14 @@ Task::Progress CollectiveTask::Advance(Fault* fault) {
       const bool forever = static_cast<Op>(descriptor_.op) == Op::kBarrier;  // semantics C.2
       deadline_ = Deadline::After(forever ? -1 : comm_->config().exec_timeout_ms);
     }
+    // Whoever makes waiting pointless wakes all sleepers; the others' records are not worth
+    // a look before.
+    if (!std::exchange(slept_, false)) return Progress::kWaiting;
     Fault trouble = Trouble();
-    if (!trouble) return Progress::kWaiting;
+    if (!trouble) {
+      NoteStall();
+      return Progress::kWaiting;
+    }
     // A rank may have gone right after it did its part: what can go on, goes on.
     if (CanGoOn()) continue;
     *fault = std::move(trouble);
@@ -228,6 +390,7 @@ Task::Progress CollectiveTask::Advance(Fault* fault) {
 
 void CollectiveTask::WaitForProgress(int64_t limit_ns) {
   ControlHeader* header = comm_->view().header;
+  slept_ = true;
   auto ready = [this, header] {
     return CanGoOn() || header->abort_word.load(std::memory_order_seq_cst) != 0;
   };
@@ -235,6 +398,19 @@ void CollectiveTask::WaitForProgress(int64_t limit_ns) {
   NoteWaiting(true);
   header->event.WaitOnce(ready, deadline_.Remaining(limit_ns));
   NoteWaiting(false);
+}
+
+// The lowest rank that is there speaks for all: they would all say the same.
+void CollectiveTask::NoteStall() const {
+  if (stage_ == Stage::kPost || !comm_->stall().Due(waiting_since_ns_)) return;
+  const ControlView& view = comm_->view();
+  for (uint32_t r = 0; r < comm_->rank(); r++) {
+    if (HasPosted(view, descriptor_.sequence, r)) return;
+  }
+  Fault f = OperationFault(FaultKind::kExecTimeout, view, comm_->name(), comm_->rank(),
+                           descriptor_.sequence);
+  f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
+  TellStall(f);
 }
 
 // For the launcher's verdict: whom this rank sleeps for.

@@ -2,26 +2,38 @@
 // One collective operation of one rank, as a task of its stream.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "collective/executor.h"
 #include "comm/communicator.h"
 #include "comm/control_block.h"
+#include "comm/execution_choice.h"
+#include "comm/v_matching.h"
 #include "device/task.h"
 
 namespace hcclrun {
 
-// Goes through the stages below; every stage but the last may have to wait for other ranks. A fault
-// ends the task: a mismatch concerns this operation alone, a dead rank or a time-out the
-// communicator.
+// Goes through the stages below; every stage but the last may have to wait for other ranks.
+// A fault ends the task: a mismatch concerns this operation alone, a dead rank or a
+// time-out the communicator.
 class CollectiveTask : public Task {
  public:
+  // `v`: the arrays of a V operation, null for all others.
   CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor, const Buffer& in,
-                 const Buffer& out);
+                 const Buffer& out, std::shared_ptr<const VArguments> v = nullptr);
+
+  // Whoever is dropped before its end can never be made up for: the communicator goes out of use.
+  ~CollectiveTask() override;
 
   Progress Advance(Fault* fault) override;
+  // In a stream that stops after a failure the operation still meets its peers, as skipped, so that
+  // all ranks stay in step and nobody waits for it. One that has announced itself runs.
+  bool RunsAfterFailure() const override { return true; }
+  void OnStreamFailed() override { descriptor_.flags |= kFlagSkipped; }
   void WaitForProgress(int64_t limit_ns) override;
-  bool Prepare() override;
+  const void* Order() const override { return comm_.get(); }
+  bool Prepare(const void* order) override;
   bool CheapToStart() const override { return true; }
   int64_t CompletedAtNs() const override { return completed_ns_; }
   const char* Name() const override { return CallName(static_cast<CallId>(descriptor_.call)); }
@@ -31,28 +43,47 @@ class CollectiveTask : public Task {
     kPost,   // until the slot is free
     kMatch,  // until all ranks have posted
     kTurn,   // until the operations before it are complete
-    kRun,    // the executor's phases
+    kRun,    // the executor's phases; with others' help until the operation is complete
     kDone,
   };
 
   bool CanGoOn() const;
-  bool TryPostNow();
+  bool TryPostNow(bool* last = nullptr);
   // One attempt at the current stage; false when it must wait.
   bool Step(Fault* fault);
-  Fault PrepareRun();
+  bool Completed() const;
+  // When it is the operation's turn: elects who begins, and begins if it is this thread.
+  Fault Begin();
+  // Makes the run of the own pieces, or with `for_all` of everybody's.
+  Fault OwnAddress(const Buffer& buffer, const char* parameter, char** address) const;
+  Fault PrepareRun(bool for_all);
+  Fault PrepareLayout(const std::vector<Descriptor>& all);
+  ExtentBytes ReachInto(uint32_t rank) const;
   Fault Trouble();  // what makes waiting pointless, if anything
   void Finish();
+  void Complete();  // in one thread, after all pieces are done
+  void FinishShared();
   void NoteWaiting(bool begins) const;
+  void NoteStall() const;
 
   std::shared_ptr<Communicator> comm_;
   Descriptor descriptor_;
   Buffer in_, out_;
+  std::shared_ptr<const VArguments> v_;
+  std::optional<VMatch> match_;  // with v_
+  VLayout layout_;               // with v_: what the plan consults
   Stage stage_ = Stage::kPost;
   Deadline deadline_ = Deadline::Never();
   bool started_ = false;  // Advance() has been called
   bool waiting_ = false;  // deadline_ is set
+  bool slept_ = false;    // since the last look at what may have gone wrong
   int64_t waiting_since_ns_ = 0;
   int64_t completed_ns_ = 0;
+  Execution execution_ = Execution::kEachRank;  // from kRun on
+  // This thread was the last to post and has not woken the others: it goes on at once, and what they
+  // wait for is mostly what it does next.
+  bool owes_notice_ = false;
+  bool helps_ = false;  // kAllThreads: run_ is there
   Operands operands_;
   OpRun run_;
 };

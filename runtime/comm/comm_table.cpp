@@ -29,13 +29,7 @@ Table& GetTable() {
 }  // namespace
 
 Fault CheckNameFree(const std::string& name, int32_t device) {
-  Table& t = GetTable();
-  std::lock_guard<std::mutex> lock(t.mutex);
-  for (const auto& [handle, comm] : t.comms) {
-    if (comm->name() == name && comm->device()->id() == device)
-      return Fault(FaultKind::kNameTaken, name);
-  }
-  return Fault::None();
+  return FindByName(name, device) ? Fault(FaultKind::kNameTaken, name) : Fault::None();
 }
 
 void* AddCommunicator(std::shared_ptr<Communicator> comm) {
@@ -48,6 +42,33 @@ void* AddCommunicator(std::shared_ptr<Communicator> comm) {
 }
 
 Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle) {
+  Result<std::shared_ptr<Communicator>> comm = FindOwnSide(handle);
+  if (comm.ok()) {
+    if ((*comm)->suspended.load(std::memory_order_relaxed)) return Fault(FaultKind::kSuspended);
+    if (Fault f = (*comm)->Connect()) return f;
+  }
+  return comm;
+}
+
+void* FindByName(const std::string& name, int32_t device) {
+  Table& t = GetTable();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  for (const auto& [handle, comm] : t.comms) {
+    if (comm->name() == name && comm->device()->id() == device) return handle;
+  }
+  return nullptr;
+}
+
+bool HasRankTableCommunicator(int32_t device) {
+  Table& t = GetTable();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  for (const auto& [handle, comm] : t.comms) {
+    if (comm->config().from_rank_table && comm->device()->id() == device) return true;
+  }
+  return false;
+}
+
+Result<std::shared_ptr<Communicator>> FindOwnSide(void* handle) {
   Table& t = GetTable();
   std::lock_guard<std::mutex> lock(t.mutex);
   auto it = t.comms.find(handle);

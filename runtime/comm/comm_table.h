@@ -11,11 +11,18 @@
 
 namespace hcclrun {
 
-// Takes the communicator in. kNameTaken when its name is in use on this process' device (semantics
-// D.2).
+// kNameTaken when a communicator of this device has the name (semantics D.2).
 Fault CheckNameFree(const std::string& name, int32_t device);
+// Takes the communicator in; its handle.
 void* AddCommunicator(std::shared_ptr<Communicator> comm);
+// For what needs the other ranks: waits for them if they have not been met (Communicator::Connect).
 Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle);
+// For what concerns this rank alone; the communicator may not be connected.
+Result<std::shared_ptr<Communicator>> FindOwnSide(void* handle);
+// The handle of the communicator of this name on this device; nullptr if there is none.
+void* FindByName(const std::string& name, int32_t device);
+// Whether a communicator of a rank table is alive on this device.
+bool HasRankTableCommunicator(int32_t device);
 // Destroys: the handle is dead, the communicator has left. kUnknownHandle.
 Fault RemoveCommunicator(void* handle);
 
@@ -24,7 +31,7 @@ struct WindowRef {
   std::shared_ptr<Communicator> comm;
   uint64_t window;
 };
-// kUnknownHandle, also for windows of destroyed communicators (decision H.5).
+// kUnknownHandle, also for windows of destroyed communicators (semantics A.9).
 Result<WindowRef> FindWindow(void* handle);
 // The handle under which a window was given out.
 void* HandleOfWindow(const Communicator& comm, uint64_t window);

@@ -10,9 +10,11 @@
 #include "collective/plan.h"
 #include "comm/abort.h"
 #include "comm/collective_task.h"
+#include "comm/hccl_env.h"
 #include "comm/matching.h"
 #include "comm/path_choice.h"
 #include "comm/symmetric_heap.h"
+#include "comm/v_arguments.h"
 #include "device/heap.h"
 #include "shm/lifeline.h"
 
@@ -26,9 +28,14 @@ constexpr uint64_t kChunkBytes = uint64_t{4} << 20;
 }  // namespace
 
 Communicator::Communicator(Device* device, uint32_t ranks, uint32_t rank, const CommConfig& config)
-    : device_(device), size_(ranks), rank_(rank), config_(config) {}
+    : device_(device),
+      size_(ranks),
+      rank_(rank),
+      config_(config),
+      no_window_path_(config.places.WindowPathRefused(HcclEnv::Get().inter_hccs_disable)) {}
 
 Communicator::~Communicator() {
+  meeting_.reset();
   liveness_.reset();
   windows_.reset();
   if (stages_allocated_) {
@@ -42,9 +49,39 @@ Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info,
                                                            const CommConfig& config) {
   Result<Device*> device = Device::Current();
   if (!device.ok()) return device.fault();
-  std::shared_ptr<Communicator> comm(new Communicator(*device, ranks, rank, config));
+  Hello hello;
+  Result<std::shared_ptr<Communicator>> comm =
+      Prepare(*device, info, ranks, rank, config, &hello);
+  if (!comm.ok()) return comm.fault();
+  Result<Membership> membership = JoinRendezvous(info, hello, (*device)->heap().object().fd());
+  if (!membership.ok()) return membership.fault();
+  if (Fault f = (*comm)->Attach(std::move(*membership))) return f;
+  return comm;
+}
+
+Result<std::shared_ptr<Communicator>> Communicator::CreateUnmet(Device* device,
+                                                                const RootInfo& info,
+                                                                uint32_t ranks, uint32_t rank,
+                                                                const CommConfig& config,
+                                                                Ancestry ancestry) {
+  Hello hello;
+  Result<std::shared_ptr<Communicator>> comm = Prepare(device, info, ranks, rank, config, &hello);
+  if (!comm.ok()) return comm.fault();
+  (*comm)->meeting_ = std::make_unique<Meeting>(
+      comm->get(), info, hello, device->heap().object().fd(), std::move(ancestry));
+  if (Fault f = (*comm)->meeting_->Start()) return f;
+  return comm;
+}
+
+// What one rank alone can do: its HCCL buffers, and what it has to say to the others.
+Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, const RootInfo& info,
+                                                            uint32_t ranks, uint32_t rank,
+                                                            const CommConfig& config,
+                                                            Hello* hello) {
+  std::shared_ptr<Communicator> comm(new Communicator(device, ranks, rank, config));
   if (comm->config_.name.empty()) comm->config_.name = info.name;
-  Heap& heap = (*device)->heap();
+  comm->key_ = KeyOf(info);
+  Heap& heap = device->heap();
   PeerHeaps::RegisterOwn(heap.uid(), heap.base(), heap.size());
 
   // Address space only; pages come with the first buffered operation. A quarter of the heap bounds
@@ -63,26 +100,39 @@ Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info,
   comm->stage_b_ = *b;
   comm->stages_allocated_ = true;
 
-  Hello hello;
-  memset(&hello, 0, sizeof hello);
-  hello.ranks = ranks;
-  hello.rank = rank;
-  hello.pid = getpid();
-  hello.device = (*device)->id();
-  hello.device_count = Device::Count();
-  hello.heap_uid = heap.uid();
-  hello.heap_bytes = heap.size();
-  hello.stage_a = comm->stage_a_;
-  hello.stage_b = comm->stage_b_;
-  hello.stage_bytes = comm->stage_bytes_;
-  hello.connect_timeout_ms = config.connect_timeout_ms;
-  Result<Membership> membership = JoinRendezvous(info, hello, heap.object().fd());
-  if (!membership.ok()) return membership.fault();
-  comm->membership_ = std::make_shared<const Membership>(std::move(*membership));
-  if (Fault f = comm->CheckPeers()) return f;
-  comm->windows_ = std::make_unique<SymmetricHeap>(comm.get());
-  comm->liveness_ = std::make_unique<Liveness>(comm->membership_, rank);
+  memset(hello, 0, sizeof *hello);
+  hello->ranks = ranks;
+  hello->rank = rank;
+  hello->pid = getpid();
+  // Numbers that mean the same in every process, whatever ASCEND_RT_VISIBLE_DEVICES each has.
+  hello->device = Device::PhysicalId(device->id());
+  hello->device_count = Settings::Get().device_count;
+  hello->heap_uid = heap.uid();
+  hello->heap_bytes = heap.size();
+  hello->stage_a = comm->stage_a_;
+  hello->stage_b = comm->stage_b_;
+  hello->stage_bytes = comm->stage_bytes_;
+  hello->connect_timeout_ms = config.connect_timeout_ms;
+  hello->server = config.server;
   return comm;
+}
+
+Fault Communicator::Attach(Membership membership) {
+  membership_ = std::make_shared<const Membership>(std::move(membership));
+  if (Fault f = CheckPeers()) return f;
+  windows_ = std::make_unique<SymmetricHeap>(this);
+  liveness_ = std::make_unique<Liveness>(membership_, rank_);
+  if (Fault f = liveness_->Watch()) {
+    SetAbort(view(), AbortCause::kInternal, rank_);  // the others have a communicator already
+    return f;
+  }
+  connected_.store(true, std::memory_order_release);
+  return Fault::None();
+}
+
+uint64_t Communicator::CountDerived(const std::string& tail) {
+  std::lock_guard<std::mutex> lock(derived_mutex_);
+  return derived_[tail]++;
 }
 
 // Copies what later becomes addresses, validated against what is really mapped.
@@ -109,6 +159,15 @@ Fault Communicator::CommitStages() {
   if (Fault f = heap.Commit(stage_a_, chunk_bytes_)) return f;
   if (Fault f = heap.Commit(stage_b_, chunk_bytes_)) return f;
   stages_committed_ = true;
+  return Fault::None();
+}
+
+Fault Communicator::MakeArgumentRing() {
+  std::lock_guard<std::mutex> lock(stage_mutex_);
+  if (arguments_) return Fault::None();
+  Result<std::unique_ptr<ArgumentRing>> ring = ArgumentRing::Create(device_->heap(), size_);
+  if (!ring.ok()) return ring.fault();
+  arguments_ = std::move(*ring);
   return Fault::None();
 }
 
@@ -147,7 +206,9 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
   if (Fault f = AsyncFault()) return f;
   const uint32_t elem = ElementSize(request.dtype);
-  const ExtentBytes extents = Extents(request.op, request.count, elem, size_, rank_, request.root);
+  const ExtentBytes extents =
+      request.v ? VExtents(request.v->layout.Of(rank_))
+                : Extents(request.op, request.count, elem, size_, rank_, request.root);
   Result<Buffer> in =
       Locate(request.in, extents.in_bytes, request.op == Op::kBroadcast ? "buf" : "sendBuf");
   if (!in.ok()) return in.fault();
@@ -162,6 +223,11 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   d.reduce_op = static_cast<uint8_t>(request.reduce_op);
   d.root = request.root;
   d.count = request.count;
+  if (request.v) {
+    if (Fault f = MakeArgumentRing()) return f;
+    d.count = request.v->layout.largest / elem;
+    d.args_hash = request.v->matrix_hash;
+  }
   d.in_offset = in->heap_offset;
   d.out_offset = out->heap_offset;
   d.in_window = in->window_offset;
@@ -176,7 +242,8 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
 
   std::lock_guard<std::mutex> lock(issue_mutex_);
   d.sequence = next_sequence_;
-  auto task = std::make_unique<CollectiveTask>(shared_from_this(), d, *in, *out);
+  if (request.v) d.args_offset = arguments_->OffsetOf(d.sequence);
+  auto task = std::make_unique<CollectiveTask>(shared_from_this(), d, *in, *out, request.v);
   RankRecord& record = view().ranks[rank_];
   record.call.store(d.call, std::memory_order_relaxed);
   record.last_op.store(d.op, std::memory_order_relaxed);
@@ -190,6 +257,7 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
 }
 
 Fault Communicator::AsyncFault() const {
+  if (!connected()) return meeting_ ? meeting_->Outcome() : Fault::None();
   Abort abort = AbortOf(view());
   if (abort.cause == AbortCause::kNone) return Fault::None();
   const uint64_t here = view().header->completed.load(std::memory_order_seq_cst);
@@ -207,6 +275,11 @@ Fault Communicator::AsyncFault() const {
                             std::min(abort.rank, size_ - 1));
     case AbortCause::kTimeout:
       return OperationFault(FaultKind::kExecTimeout, view(), name(), rank_, here);
+    case AbortCause::kDropped:
+      return Fault(FaultKind::kCommBroken,
+                   "rank " + std::to_string(abort.rank) +
+                       " dropped operations that it had called, by destroying their stream or "
+                       "resetting its device before they were complete; synchronise first");
     default:
       return Fault(FaultKind::kCommBroken,
                    "an operation failed half-way on some rank (see its message)");
@@ -214,12 +287,14 @@ Fault Communicator::AsyncFault() const {
 }
 
 void Communicator::Destroy() {
+  if (meeting_) meeting_->End();
+  if (!connected()) return;
   RankRecord& record = view().ranks[rank_];
   uint32_t alive = static_cast<uint32_t>(RankState::kAlive);
   record.state.compare_exchange_strong(alive, static_cast<uint32_t>(RankState::kDestroyed),
                                        std::memory_order_seq_cst);
   windows_->Clear();
-  view().header->event.Notify();
+  view().NotifyAll();
 }
 
 }  // namespace hcclrun

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,7 +15,10 @@
 #include "collective/types.h"
 #include "comm/control_block.h"
 #include "comm/liveness.h"
+#include "comm/meeting.h"
+#include "comm/places.h"
 #include "comm/rendezvous_client.h"
+#include "comm/stall.h"
 #include "device/device.h"
 #include "device/memory_map.h"
 #include "device/stream.h"
@@ -22,13 +26,20 @@
 namespace hcclrun {
 
 class SymmetricHeap;
+class ArgumentRing;
+struct VArguments;
 
-// How AI CPU expansion is set (config or HCCL_OP_EXPANSION_MODE); only kAiCpu lets operations use
-// windows.
+// How AI CPU expansion is set (config or HCCL_OP_EXPANSION_MODE); only kAiCpu lets
+// operations use windows.
 enum class Expansion : uint32_t { kAiCpu, kHost, kAiv };
 
 struct CommConfig {
   std::string name;                             // empty: the root info's
+  std::string label;                            // hcclUdi: the user's text, for messages
+  bool from_rank_table = false;                 // at most one on a device (semantics D.4)
+  bool resets_device = false;                   // its destruction gives back a device reference
+  uint32_t server = 0;                          // of this rank, in a rank table
+  Places places;                                // of all ranks
   uint64_t buffer_bytes = uint64_t{200} << 20;  // of each of the two HCCL buffers
   uint64_t stride_bytes = uint64_t{16} << 30;   // of the symmetric heap per rank
   Expansion expansion = Expansion::kAiCpu;
@@ -45,6 +56,16 @@ struct OpRequest {
   uint64_t count = 0;
   const void* in = nullptr;
   void* out = nullptr;
+  std::shared_ptr<const VArguments> v;  // V operations, instead of count
+};
+
+// One send or receive of a call.
+struct TransferRequest {
+  TransferEnd end;  // what this rank is
+  uint32_t peer;
+  DataType dtype;
+  uint64_t count;
+  void* buffer;
 };
 
 // Where a buffer of an operation is.
@@ -53,21 +74,39 @@ struct Buffer {
   uint64_t bytes = 0;
   uint64_t heap_offset = 0;
   uint64_t window_offset = kNoWindow;
-  bool is_private =
-      false;  // scattered or foreign: only this process can use it, through the address
+  // Scattered or foreign: only this process can use it, through the address.
+  bool is_private = false;
 };
 
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  // Blocks until all ranks have it (semantics D.2). The calling thread's device becomes the
-  // communicator's.
+  // Blocks until all ranks have it (semantics D.2). The calling thread's device
+  // becomes the communicator's.
   static Result<std::shared_ptr<Communicator>> Create(const RootInfo& info, uint32_t ranks,
                                                       uint32_t rank, const CommConfig& config);
+  // At once: the members, who all derive `info`, are met in the background (comm/meeting.h).
+  static Result<std::shared_ptr<Communicator>> CreateUnmet(Device* device, const RootInfo& info,
+                                                           uint32_t ranks, uint32_t rank,
+                                                           const CommConfig& config,
+                                                           Ancestry ancestry);
   ~Communicator();
+
+  // Whether the members have been met; what needs view() and windows() comes after Connect().
+  bool connected() const { return connected_.load(std::memory_order_acquire); }
+  // Waits for the members of a communicator of CreateUnmet(), at most the connect timeout.
+  Fault Connect() { return connected() ? Fault::None() : meeting_->Await(); }
+  // For the meeting: takes the members in.
+  Fault Attach(Membership membership);
+  // What only members know (root_info.h).
+  const std::string& key() const { return key_; }
+  // The how manyth communicator with this key tail is derived from this one, from 0.
+  uint64_t CountDerived(const std::string& tail);
 
   uint32_t rank() const { return rank_; }
   uint32_t size() const { return size_; }
   const std::string& name() const { return config_.name; }
+  // Why the places of the ranks leave no window path (semantics A.10 items 5 and 6); null: they do.
+  const char* no_window_path() const { return no_window_path_; }
   const CommConfig& config() const { return config_; }
   Device* device() const { return device_; }
   const ControlView& view() const { return membership_->view; }
@@ -80,19 +119,30 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // semantics C.1.
   Fault Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream);
 
+  // Numbers the transfers, which make one task of the stream, and queues it. Faults as Submit().
+  Fault SubmitTransfers(CallId call, const std::vector<TransferRequest>& requests,
+                        const std::shared_ptr<Stream>& stream);
+
   // What keeps the communicator from going on, if anything (semantics D.6, HcclGetCommAsyncError).
   Fault AsyncFault() const;
   // HcclCommDestroy: local. Operations already called go on; later calls of peers find that this
   // rank has left.
   void Destroy();
 
-  // A rank's HCCL buffers are used in pieces of this many bytes per stage buffer; the same on all
-  // ranks.
+  // A rank's HCCL buffers are used in pieces of this many bytes per stage buffer; the same
+  // on all ranks.
   uint64_t chunk_bytes() const { return chunk_bytes_; }
   // Gives this rank's stage buffers pages for one chunk; once.
   Fault CommitStages();
   char* stage_a(uint32_t rank) const { return stages_[rank].a; }
   char* stage_b(uint32_t rank) const { return stages_[rank].b; }
+
+  // Of V operations; there from the first one on.
+  ArgumentRing& arguments() { return *arguments_; }
+
+  StallWatch& stall() { return stall_; }
+
+  std::atomic<bool> suspended{false};  // HcclCommSuspend: takes no operations (semantics D.8)
 
   // The path of the rank's last finished operation, for tests and explanations.
   void NotePath(Path path) {
@@ -105,12 +155,18 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     char *a, *b;
   };
   Communicator(Device* device, uint32_t ranks, uint32_t rank, const CommConfig& config);
+  static Result<std::shared_ptr<Communicator>> Prepare(Device* device, const RootInfo& info,
+                                                       uint32_t ranks, uint32_t rank,
+                                                       const CommConfig& config, Hello* hello);
   Fault CheckPeers();
+  Fault MakeArgumentRing();
   Result<Buffer> Locate(const void* address, uint64_t bytes, const char* parameter);
 
   Device* device_;
   uint32_t size_, rank_;
   CommConfig config_;
+  std::string key_;
+  const char* no_window_path_;
   uint64_t stage_a_ = 0, stage_b_ = 0, stage_bytes_ = 0;  // own HCCL buffers in the heap
   bool stages_allocated_ = false;
   std::shared_ptr<const Membership> membership_;
@@ -121,9 +177,18 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   std::mutex issue_mutex_;      // numbering and queueing are one step
   uint64_t next_sequence_ = 0;  // guarded by issue_mutex_
+  // Sends and receives called so far by peer, by TransferEnd; empty before the first.
+  // Guarded by issue_mutex_.
+  std::vector<uint64_t> next_transfer_[2];
   std::mutex stage_mutex_;
-  bool stages_committed_ = false;  // guarded by stage_mutex_
+  bool stages_committed_ = false;            // guarded by stage_mutex_
+  std::unique_ptr<ArgumentRing> arguments_;  // made under stage_mutex_, before the first V task
+  StallWatch stall_;
+  std::mutex derived_mutex_;
+  std::map<std::string, uint64_t> derived_;  // guarded by derived_mutex_
   std::atomic<uint32_t> last_path_{uint32_t(Path::kBuffered)};
+  std::atomic<bool> connected_{false};  // stored by Attach() when all it made is in place (release)
+  std::unique_ptr<Meeting> meeting_;    // last: its thread uses the rest
 };
 
 }  // namespace hcclrun

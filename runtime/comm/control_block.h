@@ -16,11 +16,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "collective/claims.h"
+#include "comm/transfer_channel.h"
 #include "shm/event_count.h"
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLayoutVersion = 1;  // of everything that travels between processes
+inline constexpr uint32_t kLayoutVersion = 4;  // of everything that travels between processes
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;
@@ -30,20 +32,20 @@ inline constexpr uint64_t kNoWindow = UINT64_MAX;
 // One rank's side of one operation: plain data, written by that rank into its place of a slot
 // before it arrives, read by the others after they saw the arrival (acquire), immutable until the
 // slot is recycled.
-struct alignas(64) Descriptor {
+struct Descriptor {
   uint64_t sequence;
   uint8_t op, dtype, reduce_op;  // Op, DataType, ReduceOp
   uint8_t flags;                 // kFlag...
   uint32_t root;
-  uint64_t count;
+  uint64_t count;                  // V operations: of the rank's largest block
   uint64_t in_offset, out_offset;  // in the rank's heap; unused when private
-  uint64_t in_window,
-      out_window;  // slot offset of the window + offset in its mapping, kNoWindow when in none
-  uint64_t args_offset;  // V operations: their arrays in the rank's argument ring
-  uint64_t args_bytes;
+  // Slot offset of the window + offset in its mapping, kNoWindow when in none.
+  uint64_t in_window, out_window;
+  uint64_t args_offset;  // V operations: their arrays in the rank's argument ring, in its heap
+  uint64_t args_hash;    // AlltoAllVC: of the whole matrix
   uint32_t stream;
   uint32_t call;  // CallId
-  uint64_t reserved[5];
+  uint64_t reserved[6];
 };
 static_assert(sizeof(Descriptor) == 128);
 
@@ -52,29 +54,36 @@ enum DescriptorFlag : uint8_t {
   kFlagUnsafe = 2,     // its buffers lie to each other in a way that only the buffered path bears
   kFlagPrivateIn = 4,  // only the owner can address the buffer (several mappings, foreign memory)
   kFlagPrivateOut = 8,
+  kFlagSkipped = 16,  // its stream stops after a failure: the operation fails on all ranks
+  kFlagStaged = 32,   // its stage buffers have pages: any process may write to them
 };
 
 // One operation under way. The slot serves operation `epoch`; sequence k uses slot k % kRingSlots.
 //  1. A rank waits for epoch == k, writes its descriptor, stores posted[rank] = k + 1 (release),
-//  then offers itself as
-//     the reference (compare-exchange from 0) and compares itself with whoever is the reference.
-//     Only then it counts itself in `arrived`.
-//  2. arrived == ranks: everybody may read all descriptors. A disagreement found on the way has set
-//  `failure`.
-//  3. The executors run; `barrier` counts the ranks through the phases
-//  (collective/phase_barrier.h).
+//     then offers itself as the reference (compare-exchange from 0) and compares itself with
+//     whoever is the reference. Only then it counts itself in `arrived`.
+//  2. arrived == ranks: everybody may read all descriptors. A disagreement found on the way has
+//     set `failure`.
+//  3. When it is the operation's turn (`completed` == k) it is executed, in the way that
+//     comm/execution_choice.h says: `barrier` counts the ranks through the phases, or one thread
+//     makes itself the `opener` (compare-exchange from 0) and executes all or opens `claims` to
+//     everybody.
 //  4. A rank that is done with the slot, well or not, counts itself in `left`. The last one resets
-//  the counters and
-//     stores epoch = k + kRingSlots (release): only now may anybody write into the slot again.
-// All counters are seq_cst read-modify-writes: they are also the conditions of EventCount waits.
+//     the counters (relaxed) and stores epoch = k + kRingSlots (seq_cst), which publishes the
+//     resets: only now may anybody write into the slot again.
+// arrived, reference, failure, left and barrier grow by seq_cst read-modify-writes: they are also
+// conditions of EventCount waits. `posted` is written by one rank and only read by the others.
 struct alignas(64) Slot {
   std::atomic<uint64_t> epoch;
   std::atomic<uint32_t> arrived;
   std::atomic<uint32_t> reference;  // rank + 1 of the first to post, 0 = nobody yet
-  std::atomic<uint32_t> failure;    // 0 = none, else FailureKind
+  std::atomic<uint32_t> failure;    // SlotFailure
   std::atomic<uint32_t> left;
   std::atomic<uint64_t> barrier;      // arrivals at the phases' ends so far
   std::atomic<int64_t> completed_ns;  // NowNs() of the last phase's end
+  std::atomic<uint32_t> opener;       // rank + 1, 0 = nobody yet
+  std::atomic<uint32_t> path;         // Path, with an opener; published by `completed`
+  Claims claims;
 };
 
 enum class SlotFailure : uint32_t { kNone = 0, kMismatch = 1, kWindowOffsets = 2 };
@@ -83,7 +92,8 @@ enum class RankState : uint32_t { kAlive = 0, kDestroyed = 1, kExited = 2, kFail
 
 // What a rank is and where it stands. Constants are written by the server before anybody maps the
 // block; the rest by the rank alone, for reports and for the question whether it can still come
-// (CannotCome in liveness.h).
+// (liveness.h). Only the process watcher of a peer changes it for the rank: when the process of a
+// rank that had left its communicator ends with operations under way.
 struct alignas(64) RankRecord {
   int32_t pid;
   int32_t device;
@@ -96,9 +106,14 @@ struct alignas(64) RankRecord {
   std::atomic<uint64_t> windows;     // HcclCommSymWinRegister rounds entered so far
   std::atomic<uint32_t> call;        // CallId of the last call on this communicator
   std::atomic<uint32_t> last_op;     // Op of the last call
+  std::atomic<uint64_t> transfers;   // sends and receives called so far
   uint64_t stage_a, stage_b;         // HCCL buffers: offsets in the rank's heap
   uint64_t stage_bytes;              // of each
-  char padding[32];
+  // Operations and calls of sends and receives that this rank is done with, well or not. Below
+  // `issued` and `transfers`, it still owes its peers something.
+  std::atomic<uint64_t> operations_done;
+  std::atomic<uint64_t> transfers_done;
+  char padding[8];
 };
 
 // One rank's side of one round of HcclCommSymWinRegister. Two banks: a rank can be in round k+2
@@ -115,6 +130,11 @@ struct WindowEntry {
   uint64_t reserved;
 };
 
+// Where a rank sleeps that waits for a transfer: of the other ranks only its peers wake it.
+struct alignas(64) RankEvent {
+  EventCount event;
+};
+
 struct ControlHeader {
   uint64_t magic;
   uint32_t layout;
@@ -122,11 +142,13 @@ struct ControlHeader {
   uint64_t bytes;       // of the whole block
   uint32_t processors;  // that the ranks share, as the server saw them
   uint32_t oversubscribed;
+  uint32_t engine;  // Engine, as the server was told: the same for all ranks
 
   // 0 = in use; else cause << 32 | rank + 1. Set once by compare-exchange; readers need only the
   // value itself.
   alignas(64) std::atomic<uint64_t> abort_word;
-  // All sleeps on this communicator: one event count, since every change concerns most ranks.
+  // All sleeps on this communicator but those for transfers: one event count, since every change
+  // concerns most ranks.
   alignas(64) EventCount event;
   // Operations complete so far: operation k may run when completed == k. Stored by the last rank
   // through the last phase, or by the last to leave a failed operation.
@@ -145,11 +167,12 @@ enum class AbortCause : uint32_t {
   kRankDied = 1,
   kRankFailed = 2,
   kTimeout = 3,
-  kInternal = 4
+  kInternal = 4,
+  kDropped = 5,  // a rank gave up operations that it had called: destroyed stream, reset device
 };
 
-// The block's parts, computed from the number of ranks. Plain pointers into the mapping; copies are
-// cheap.
+// The block's parts, computed from the number of ranks. Plain pointers into the mapping;
+// copies are cheap.
 struct ControlView {
   ControlHeader* header = nullptr;
   RankRecord* ranks = nullptr;
@@ -157,6 +180,8 @@ struct ControlView {
   Slot* slots = nullptr;                    // [kRingSlots]
   std::atomic<uint64_t>* posted = nullptr;  // [kRingSlots][ranks]: sequence + 1
   Descriptor* descriptors = nullptr;        // [kRingSlots][ranks]
+  RankEvent* rank_events = nullptr;         // [ranks]
+  TransferChannel* channels = nullptr;      // [ranks][ranks]: sender, receiver
 
   static uint64_t BytesFor(uint32_t ranks) { return Lay(nullptr, ranks).second; }
   static ControlView At(void* base, uint32_t ranks) {
@@ -169,6 +194,15 @@ struct ControlView {
   }
   Descriptor& descriptor(uint64_t sequence, uint32_t rank) const {
     return descriptors[sequence % kRingSlots * header->ranks + rank];
+  }
+  EventCount& event_of(uint32_t rank) const { return rank_events[rank].event; }
+  TransferChannel& channel(uint32_t sender, uint32_t receiver) const {
+    return channels[uint64_t{sender} * header->ranks + receiver];
+  }
+  // Wakes every sleeper of the communicator.
+  void NotifyAll() const {
+    header->event.Notify();
+    for (uint32_t r = 0; r < header->ranks; r++) event_of(r).Notify();
   }
   WindowEntry& window(uint64_t round, uint32_t rank) const {
     return windows[round % 2 * header->ranks + rank];
@@ -190,6 +224,8 @@ struct ControlView {
     v.posted =
         reinterpret_cast<std::atomic<uint64_t>*>(take(sizeof(uint64_t) * kRingSlots * ranks));
     v.descriptors = reinterpret_cast<Descriptor*>(take(sizeof(Descriptor) * kRingSlots * ranks));
+    v.rank_events = reinterpret_cast<RankEvent*>(take(sizeof(RankEvent) * ranks));
+    v.channels = reinterpret_cast<TransferChannel*>(take(sizeof(TransferChannel) * ranks * ranks));
     return {v, at};
   }
 };

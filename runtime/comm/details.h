@@ -3,11 +3,13 @@
 // check/ makes sentences of them.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fault.h"
 #include "comm/control_block.h"
+#include "comm/transfer_channel.h"
 
 namespace hcclrun {
 
@@ -20,6 +22,21 @@ struct RankPosition {
   uint64_t issued;   // operations called so far
   uint64_t posted;   // operations that its streams reached so far
   uint64_t windows;  // window rounds entered so far
+  uint64_t transfers;  // sends and receives called so far
+};
+
+inline constexpr uint32_t kNoIndex = 0xffffffff;
+
+// Two numbers of the arrays of a V operation that should be equal. Both values are 0 and the index
+// is missing when only the whole is known to differ.
+struct ArrayDifference {
+  struct End {
+    uint32_t rank;
+    const char* array;     // as the API names it
+    uint32_t row, column;  // column: kNoIndex but for a matrix
+    uint64_t value;
+  };
+  End a, b;
 };
 
 struct OpDetail : FaultDetail {
@@ -33,6 +50,7 @@ struct OpDetail : FaultDetail {
   uint32_t own_rank;
   uint64_t sequence;
   std::vector<Call> calls;  // of the ranks concerned, ascending
+  std::optional<ArrayDifference> arrays;  // kMismatch of a V operation
 };
 
 struct WindowDetail : FaultDetail {
@@ -45,6 +63,20 @@ struct WindowDetail : FaultDetail {
   uint32_t ranks;
   uint32_t own_rank;
   std::vector<Call> calls;
+};
+
+// Both sides of one transfer (comm/transfer_channel.h).
+struct TransferDetail : FaultDetail {
+  struct Side {
+    RankPosition position;
+    uint64_t called;  // transfers of this direction that the rank has called on the pair so far
+    bool posted;      // the call below is its side of this transfer
+    TransferCall call;
+  };
+  std::string communicator;
+  uint32_t own_rank;
+  uint64_t transfer;  // number on the pair, from 0
+  Side sender, receiver;
 };
 
 RankPosition PositionOf(const ControlView& view, uint32_t rank);

@@ -1,6 +1,7 @@
 #pragma once
-// The environment variables of HCCL that mean something here (semantics E), parsed once per process
-// at the first HCCL initialisation; a later setenv has no effect.
+// What the environment variables of HCCL mean here (semantics E), parsed once per process
+// at the first HCCL initialisation; a later setenv has no effect. Their names and rules
+// are in base/hccl_variables.
 
 #include <cstdint>
 
@@ -11,15 +12,18 @@ namespace hcclrun {
 
 struct HcclEnv {
   uint64_t buffer_bytes = uint64_t{200} << 20;  // HCCL_BUFFSIZE (MB)
-  int64_t connect_timeout_ms =
-      120'000;  // HCCL_CONNECT_TIMEOUT (s), overridden by HCCLRUN_CONNECT_TIMEOUT
-  int64_t exec_timeout_ms =
-      1'836'000;  // HCCL_EXEC_TIMEOUT (s, 0 = never: -1 here), HCCLRUN_EXEC_TIMEOUT
-  bool exec_timeout_forced =
-      false;  // HCCLRUN_EXEC_TIMEOUT wins over a communicator's configuration too
+  // HCCL_CONNECT_TIMEOUT (s), overridden by HCCLRUN_CONNECT_TIMEOUT
+  int64_t connect_timeout_ms = 120'000;
+  // HCCL_EXEC_TIMEOUT (s, 0 = never: -1 here), overridden by HCCLRUN_EXEC_TIMEOUT
+  int64_t exec_timeout_ms = 1'836'000;
+  // HCCLRUN_EXEC_TIMEOUT wins over a communicator's configuration, too
+  bool exec_timeout_forced = false;
   Expansion expansion = Expansion::kAiCpu;  // HCCL_OP_EXPANSION_MODE
-  bool inter_hccs_disable =
-      false;    // HCCL_INTER_HCCS_DISABLE; no effect on one server (A.10 item 5)
+  bool inter_hccs_disable = false;          // HCCL_INTER_HCCS_DISABLE (A.10 item 5)
+  bool deterministic_set = false;           // HCCL_DETERMINISTIC: HcclSetConfig is ignored then
+  int32_t deterministic = 0;                // 0 false, 1 true, 2 strict; results always are
+  // HCCLRUN_RANK_TABLE_WAIT (s): how long a rank table may stay incomplete (semantics D.4)
+  int64_t rank_table_wait_ms = 1'800'000;
   Fault fault;  // kEnvironment when a value is illegal
 
   static const HcclEnv& Get();

@@ -13,7 +13,8 @@
 namespace hcclrun {
 namespace {
 
-// The communicators of this process that are not destroyed, for the exit handler.
+// The communicators of this process that are in use, if only by operations under way, for
+// the exit handler.
 struct Live {
   std::mutex mutex;
   std::set<std::pair<std::shared_ptr<const Membership>, uint32_t>> members;  // guarded by mutex
@@ -24,6 +25,21 @@ Live& GetLive() {
   return *live;
 }
 
+// Whether the rank has called something that it has not done its part of. Read after its process
+// ended, or by itself.
+bool Owes(const RankRecord& record) {
+  return record.issued.load(std::memory_order_seq_cst) >
+             record.operations_done.load(std::memory_order_seq_cst) ||
+         record.transfers.load(std::memory_order_seq_cst) >
+             record.transfers_done.load(std::memory_order_seq_cst);
+}
+
+// Whether others may wait for what the rank has not done yet.
+bool IsNeeded(const RankRecord& record) {
+  const RankState state = static_cast<RankState>(record.state.load(std::memory_order_seq_cst));
+  return state == RankState::kAlive || (state == RankState::kDestroyed && Owes(record));
+}
+
 // glibc's on_exit handlers learn the exit status, atexit handlers do not.
 void AtExit(int status, void*) {
   if (InForkedChild()) return;
@@ -32,12 +48,12 @@ void AtExit(int status, void*) {
   for (const auto& [membership, rank] : live.members) {
     RankRecord& record = membership->view.ranks[rank];
     record.exit_status.store(status, std::memory_order_relaxed);
-    uint32_t alive = static_cast<uint32_t>(RankState::kAlive);
-    const bool was_alive = record.state.compare_exchange_strong(
-        alive, static_cast<uint32_t>(status == 0 ? RankState::kExited : RankState::kFailed),
-        std::memory_order_seq_cst);
-    if (was_alive && status != 0) SetAbort(membership->view, AbortCause::kRankFailed, rank);
-    membership->view.header->event.Notify();
+    if (IsNeeded(record)) {
+      record.state.store(uint32_t(status == 0 ? RankState::kExited : RankState::kFailed),
+                         std::memory_order_seq_cst);
+      if (status != 0) SetAbort(membership->view, AbortCause::kRankFailed, rank);
+    }
+    membership->view.NotifyAll();
   }
 }
 
@@ -45,10 +61,9 @@ void ProcessOfRankEnded(const Membership& membership, int32_t pid) {
   const ControlView& view = membership.view;
   for (uint32_t r = 0; r < view.header->ranks; r++) {
     if (view.ranks[r].pid != pid) continue;
-    RankState state = static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
-    if (state == RankState::kAlive) SetAbort(view, AbortCause::kRankDied, r);
+    if (IsNeeded(view.ranks[r])) SetAbort(view, AbortCause::kRankDied, r);
   }
-  view.header->event.Notify();
+  view.NotifyAll();
 }
 
 }  // namespace
@@ -62,14 +77,20 @@ Liveness::Liveness(std::shared_ptr<const Membership> membership, uint32_t own_ra
     std::lock_guard<std::mutex> lock(live.mutex);
     live.members.emplace(membership_, own_rank_);
   }
+}
+
+Fault Liveness::Watch() {
   const ControlView& view = membership_->view;
   std::set<int32_t> pids;
   for (uint32_t r = 0; r < view.header->ranks; r++) pids.insert(view.ranks[r].pid);
   pids.erase(getpid());
   for (int32_t pid : pids) {
-    watches_.push_back(ProcessWatch::Get().WatchProcess(
-        pid, [membership = membership_, pid] { ProcessOfRankEnded(*membership, pid); }));
+    Result<ProcessWatch::Id> watch = ProcessWatch::Get().WatchProcess(
+        pid, [membership = membership_, pid] { ProcessOfRankEnded(*membership, pid); });
+    if (!watch.ok()) return watch.fault();
+    watches_.push_back(*watch);
   }
+  return Fault::None();
 }
 
 Liveness::~Liveness() {

@@ -5,7 +5,9 @@
 //
 // A rank that is killed leaves its record in state kAlive: its watchers set the abort word. exit(n
 // != 0) leaves kFailed: likewise. exit(0) leaves kExited and HcclCommDestroy kDestroyed: only
-// operations that need the rank fail, when somebody waits for them (CannotCome).
+// operations that need the rank fail, when somebody waits for them (CannotPost, FirstGone).
+// HcclCommDestroy does not wait for the operations called before it; a process that ends while it
+// still owes some counts as if it had not destroyed the communicator.
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +21,9 @@ namespace hcclrun {
 
 class Liveness {
  public:
-  // Watches all ranks of other processes. The membership is kept alive by the watches.
   Liveness(std::shared_ptr<const Membership> membership, uint32_t own_rank);
+  // Watches all ranks of other processes. The membership is kept alive by the watches.
+  Fault Watch();
   ~Liveness();  // after it no callback runs
 
  private:

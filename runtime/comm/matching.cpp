@@ -2,13 +2,26 @@
 
 #include "base/clock.h"
 #include "comm/details.h"
+#include "comm/v_matching.h"
 
 namespace hcclrun {
 namespace {
 
-// Window calls must name the same place of the symmetric heap on every rank (semantics A.10, H.0).
+// Window calls must name the same place of the symmetric heap on every rank (semantics
+// A.10). Other operations take the window path for reasons that hardware does not have, and
+// by their real addresses.
 bool SameWindows(const Descriptor& a, const Descriptor& b) {
-  return !(a.flags & kFlagWindow) || (a.in_window == b.in_window && a.out_window == b.out_window);
+  if (!(a.flags & kFlagWindow) || !UsesWindows(static_cast<Op>(a.op))) return true;
+  return a.in_window == b.in_window && a.out_window == b.out_window;
+}
+
+// The first failure of a slot counts.
+void Fail(Slot& slot, SlotFailure failure) {
+  uint32_t none = 0;
+  if (failure != SlotFailure::kNone) {
+    slot.failure.compare_exchange_strong(none, static_cast<uint32_t>(failure),
+                                         std::memory_order_seq_cst);
+  }
 }
 
 }  // namespace
@@ -16,16 +29,18 @@ bool SameWindows(const Descriptor& a, const Descriptor& b) {
 const char* FirstDifference(const Descriptor& a, const Descriptor& b) {
   if (a.op != b.op) return "operation";
   if (a.dtype != b.dtype) return "dataType";
-  if (a.count != b.count) return "count";
   const Op op = static_cast<Op>(a.op);
+  if (a.count != b.count && !IsVOperation(op)) return "count";
   if (IsReduction(op) && a.reduce_op != b.reduce_op) return "op";
   if ((op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter) && a.root != b.root)
     return "root";
-  if ((a.flags & kFlagWindow) != (b.flags & kFlagWindow)) return "registered windows";
+  if ((a.flags & kFlagWindow) != (b.flags & kFlagWindow) && !IsVOperation(op))
+    return "registered windows";
   return "";
 }
 
-bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descriptor) {
+bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descriptor, const VMatch* v,
+             bool* last) {
   const uint64_t k = descriptor.sequence;
   Slot& slot = view.slot(k);
   // Pairs with the recycler's store: its resets, and everybody's last reads of the old descriptors,
@@ -33,28 +48,35 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
   if (slot.epoch.load(std::memory_order_seq_cst) != k) return false;
   Descriptor& mine = view.descriptor(k, rank);
   mine = descriptor;
-  view.posted_by(k, rank).store(k + 1, std::memory_order_release);
+  if (v) v->Publish(k);
+  if (descriptor.flags & kFlagSkipped) Fail(slot, SlotFailure::kMismatch);
+  view.posted_by(k, rank).store(k + 1, v ? std::memory_order_seq_cst : std::memory_order_release);
   view.ranks[rank].posted.store(k + 1, std::memory_order_relaxed);
 
   uint32_t reference = 0;
   if (!slot.reference.compare_exchange_strong(reference, rank + 1, std::memory_order_seq_cst)) {
-    // `reference` now holds another rank, whose descriptor was written before it became the
-    // reference.
+    // `reference` now holds another rank, whose descriptor was written before it
+    // became the reference.
     if (reference - 1 < view.header->ranks) {
       const Descriptor& first = view.descriptor(k, reference - 1);
-      SlotFailure failure = *FirstDifference(first, descriptor) ? SlotFailure::kMismatch
-                            : !SameWindows(first, descriptor)   ? SlotFailure::kWindowOffsets
-                                                                : SlotFailure::kNone;
-      uint32_t none = 0;
-      if (failure != SlotFailure::kNone) {
-        slot.failure.compare_exchange_strong(none, static_cast<uint32_t>(failure),
-                                             std::memory_order_seq_cst);
-      }
+      Fail(slot, *FirstDifference(first, descriptor) ? SlotFailure::kMismatch
+                 : !SameWindows(first, descriptor)   ? SlotFailure::kWindowOffsets
+                                                     : SlotFailure::kNone);
     }
   }
+  const bool is_reference = reference == 0 || reference > view.header->ranks;
+  if (v && v->Differs(k, is_reference ? kNoRank : reference - 1))
+    Fail(slot, SlotFailure::kMismatch);
   uint32_t arrived = slot.arrived.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (arrived == view.header->ranks || slot.failure.load(std::memory_order_seq_cst))
+  if (slot.failure.load(std::memory_order_seq_cst)) {
     view.header->event.Notify();
+  } else if (arrived == view.header->ranks) {
+    if (last) {
+      *last = true;
+    } else {
+      view.header->event.Notify();
+    }
+  }
   return true;
 }
 
@@ -72,6 +94,8 @@ void Leave(const ControlView& view, uint64_t sequence) {
   slot.failure.store(0, std::memory_order_relaxed);
   slot.left.store(0, std::memory_order_relaxed);
   slot.barrier.store(0, std::memory_order_relaxed);
+  slot.opener.store(0, std::memory_order_relaxed);
+  slot.claims.Reset();
   slot.epoch.store(sequence + kRingSlots, std::memory_order_seq_cst);  // publishes the resets
   if (failed) view.header->completed.store(sequence + 1, std::memory_order_seq_cst);
   view.header->event.Notify();
@@ -85,12 +109,14 @@ RankPosition PositionOf(const ControlView& view, uint32_t rank) {
           r.call.load(std::memory_order_relaxed),
           r.issued.load(std::memory_order_relaxed),
           r.posted.load(std::memory_order_relaxed),
-          r.windows.load(std::memory_order_relaxed)};
+          r.windows.load(std::memory_order_relaxed),
+          r.transfers.load(std::memory_order_relaxed)};
 }
 
 Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator,
-                     uint32_t own_rank, uint64_t sequence, uint32_t only) {
+                     uint32_t own_rank, uint64_t sequence, uint32_t only, const VMatch* v) {
   auto detail = std::make_shared<OpDetail>();
+  if (v && kind == FaultKind::kMismatch) detail->arrays = v->Find(sequence);
   detail->communicator = communicator;
   detail->ranks = view.header->ranks;
   detail->own_rank = own_rank;

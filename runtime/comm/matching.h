@@ -11,9 +11,14 @@
 
 namespace hcclrun {
 
-// Posts the rank's descriptor. False while the slot still serves an earlier operation: nothing has
-// happened then.
-bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descriptor);
+class VMatch;
+struct ArrayDifference;
+
+// Posts the rank's descriptor, with the arrays `v` of a V operation (null for all others). False
+// while the slot still serves an earlier operation: nothing has happened then. The last
+// to post wakes the others, or with `last` sets it and leaves that to the caller.
+bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descriptor,
+             const VMatch* v = nullptr, bool* last = nullptr);
 
 // First difference that makes two calls not the same operation; "" when they match. Names of
 // parameters as in the API.
@@ -32,13 +37,15 @@ inline bool HasPosted(const ControlView& view, uint64_t sequence, uint32_t rank)
 // Private copies of all descriptors; after AllArrived.
 std::vector<Descriptor> Snapshot(const ControlView& view, uint64_t sequence);
 
-// The rank is done with the slot. The last rank recycles it; after a failure it also completes the
-// operation, for which every rank must leave only when the operation's turn has come (completed ==
-// sequence).
+// The rank is done with the slot. The last rank recycles it; after a failure it also completes
+// the operation, for which every rank must leave only when the operation's turn has come
+// (completed == sequence).
 void Leave(const ControlView& view, uint64_t sequence);
 
-// The facts about all ranks' calls of an operation, or about `only` (kNoRank = all).
+// The facts about all ranks' calls of an operation, or about `only` (kNoRank = all); for a
+// mismatch of a V operation, with the arrays compared.
 Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator,
-                     uint32_t own_rank, uint64_t sequence, uint32_t only = kNoRank);
+                     uint32_t own_rank, uint64_t sequence, uint32_t only = kNoRank,
+                     const VMatch* v = nullptr);
 
 }  // namespace hcclrun

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "collective/plan.h"
+#include "comm/v_arguments.h"
 #include "comm/zero_copy.h"
 
 namespace hcclrun {
@@ -15,17 +16,17 @@ PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer
     choice.reason = why;
     return choice;
   };
-  // Zero-copy memory is eligible like a window, and Broadcast with it; windows win where both hold
-  // (A.10).
+  // Zero-copy memory is eligible like a window, and Broadcast with it; windows win where
+  // both hold (A.10).
   const bool active = request.op != Op::kAllToAll && request.op != Op::kBarrier &&
                       ZeroCopyRanges::Get().IsActive(in.address, in.bytes) &&
                       ZeroCopyRanges::Get().IsActive(out.address, out.bytes);
   const bool direct = Settings::Get().direct || active;
-  const bool four = request.op == Op::kAllGather || request.op == Op::kAllReduce ||
-                    request.op == Op::kReduceScatter || request.op == Op::kAllToAll;
-  if (!four && !(active && request.op == Op::kBroadcast) && !Settings::Get().direct)
+  if (!UsesWindows(request.op) && !(active && request.op == Op::kBroadcast) &&
+      !Settings::Get().direct)
     return no("item 1: the operation never uses windows");
   if (comm.config().expansion != Expansion::kAiCpu) return no("item 2: AI CPU expansion is off");
+  if (comm.no_window_path()) return no(comm.no_window_path());
   if (comm.size() == 1) return no("item 2: a communicator of one rank has no window path");
   if (IsReduction(request.op) && !WindowReduction(request.dtype, request.reduce_op)) {
     return no(
@@ -46,6 +47,7 @@ PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer
   shape.root = request.root;
   shape.count = request.count;
   shape.elem = ElementSize(request.dtype);
+  if (request.v) shape.layout = &request.v->layout;
   if (in.bytes && out.bytes &&
       !InPlaceSafe(shape, ClassifyAliasing(shape, comm.rank(), in.heap_offset, out.heap_offset))) {
     choice.unsafe = true;

@@ -12,8 +12,8 @@ namespace hcclrun {
 
 struct PathChoice {
   bool window = false;  // items 1-7 hold on this rank
-  bool unsafe =
-      false;  // they hold, but this rank's buffers overlap so that the input must be staged
+  // They hold, but this rank's buffers overlap so that the input must be staged.
+  bool unsafe = false;
   const char* reason = "";  // the first item that does not hold, for explanations
 };
 

@@ -26,8 +26,8 @@ class MappedHeap {
 
 class PeerHeaps {
  public:
-  // Announces a heap of this process, so that Map() finds it. Before the rendezvous; may be
-  // repeated.
+  // Announces a heap of this process, so that Map() finds it. Before the rendezvous;
+  // may be repeated.
   static void RegisterOwn(uint64_t uid, char* base, uint64_t bytes);
   // The mapping of the heap `uid` of `bytes` bytes; `fd` is taken and closed.
   static Result<std::shared_ptr<MappedHeap>> Map(uint64_t uid, uint64_t bytes, UniqueFd fd);

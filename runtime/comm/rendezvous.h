@@ -2,17 +2,18 @@
 // The packets of the rendezvous, between each rank (client) and the server in the process that made
 // the root info.
 //
-//   client: Hello + heap descriptor      -> server, once; the server collects all ranks and checks
-//   them server: Welcome + control descriptor -> every client, then heap descriptors in packets of
-//   kMaxFdsPerPacket client: Ready                        -> server, when it has mapped everything
-//   (or why not) server: Go                           -> every client, when all are ready: nobody
-//   gets half a communicator
+//   client: Hello + heap descriptor      -> server, once; the server collects and checks all ranks
+//   server: Welcome + control descriptor -> every client, then the heaps' descriptors in packets
+//                                           of kMaxFdsPerPacket
+//   client: Ready                        -> server, when it has mapped everything, or why not
+//   server: Go                           -> every client, when all are ready: nobody gets half a
+//                                           communicator
+// A client of a derived root info (root_info.h) may send Ask at any time before Go; the server
+// answers with Arrivals while it collects ranks, and later not at all.
 // Any server packet may be a refusal instead. A connection that ends early is a dead rank (or a
 // dead server).
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "base/fault.h"
 #include "comm/root_info.h"
@@ -25,18 +26,21 @@ struct Hello {
   uint32_t ranks;
   uint32_t rank;
   int32_t pid;
-  int32_t device;
-  uint32_t device_count;
+  int32_t device;         // physical: the same number is the same device in every process
+  uint32_t device_count;  // likewise
   uint64_t heap_uid;
   uint64_t heap_bytes;
   uint64_t stage_a, stage_b, stage_bytes;  // HCCL buffers in the heap
   int64_t connect_timeout_ms;
+  uint32_t server;  // of the rank table, 0 otherwise: each server has a device 0
+  uint32_t reserved;
   char secret[40];
 };
 
-// Server -> client; `what` says which. A refusal carries a Fault.
+// Server -> client; `what` says which. A refusal carries a Fault, arrivals the fault of the ranks
+// that are missing.
 struct ServerPacket {
-  enum What : uint32_t { kWelcome = 1, kHeaps = 2, kGo = 3, kRefused = 4 };
+  enum What : uint32_t { kWelcome = 1, kHeaps = 2, kGo = 3, kRefused = 4, kArrivals = 5 };
   uint64_t magic;
   uint32_t what;
   uint32_t fault_kind;
@@ -55,7 +59,9 @@ struct Ready {
   char text[256];
 };
 
-// "0-2,4" for sorted ranks.
-std::string RankList(const std::vector<uint32_t>& ranks);
+// "Who has come?"
+struct Ask {
+  uint64_t magic;
+};
 
 }  // namespace hcclrun

@@ -1,15 +1,18 @@
 #include "comm/rendezvous_client.h"
 
-#include <poll.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <ctime>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "comm/rendezvous_server.h"
 #include "shm/lifeline.h"
 #include "shm/process_watch.h"
 #include "shm/socket.h"
@@ -48,23 +51,30 @@ std::string ServerName(const RootInfo& info) {
   return absl::StrCat("process ", info.pid);
 }
 
-bool HasEnded(int32_t pid) {
-  UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!process.valid()) return errno == ESRCH;
-  pollfd p = {process.get(), POLLIN, 0};
-  return poll(&p, 1, 0) > 0;
-}
-
 class Client {
  public:
   Client(const RootInfo& info, const Hello& hello) : info_(info), hello_(hello) {}
 
+  // Speaks over a connection of the caller's, without a time limit.
+  Result<Membership> Talk(UniqueFd socket, int heap_fd, std::function<void(Fault)> arrivals) {
+    socket_ = std::move(socket);
+    arrivals_ = std::move(arrivals);
+    if (Fault f = SendPacket(socket_.get(), &hello_, sizeof hello_, {heap_fd},
+                             Deadline::After(kSlackMs))) {
+      lost_ = true;
+      return f;
+    }
+    return Converse(Deadline::Never());
+  }
+  // The connection ended without an answer: the server's process did, or it was done already.
+  bool lost() const { return lost_; }
+
   Result<Membership> Join(int heap_fd) {
     const int64_t begin = NowNs();
     const Deadline deadline = Deadline::After(hello_.connect_timeout_ms + kSlackMs);
-    // A root info of one process is listened to from before it exists until it is used up: if
-    // nobody listens, nobody ever will. A shared one may be made by a rank that is still on its
-    // way.
+    // A root info of one process is listened to from before it exists until it is used up:
+    // if nobody listens, nobody ever will. A shared one may be made by a rank that is still
+    // on its way.
     Result<UniqueFd> socket = ConnectAbstract(
         info_.socket, info_.flags & kRootInfoShared ? Deadline::After(hello_.connect_timeout_ms)
                                                     : Deadline::After(0));
@@ -76,17 +86,27 @@ class Client {
       // Refused by an unread close: the server is done with this root info.
       return Unreachable(begin);
     }
+    return Converse(deadline);
+  }
+
+ private:
+  Result<Membership> Converse(Deadline deadline) {
     Result<Membership> result = Receive(deadline);
     if (!result.ok() && !refused_) SendReady(result.fault());
     if (!result.ok()) return result.fault();
     SendReady(Fault::None());
     ServerPacket go;
     std::vector<UniqueFd> none;
-    if (Fault f = Next(ServerPacket::kGo, deadline, &go, &none)) return f;
+    if (Fault f = Next(ServerPacket::kGo, deadline, &go, &none)) {
+      // The others may have theirs: they must not wait for this rank.
+      result->view.ranks[hello_.rank].state.store(uint32_t(RankState::kDestroyed),
+                                                  std::memory_order_seq_cst);
+      result->view.NotifyAll();
+      return f;
+    }
     return result;
   }
 
- private:
   void SendReady(const Fault& fault) {
     Ready ready;
     memset(&ready, 0, sizeof ready);
@@ -98,6 +118,14 @@ class Client {
 
   Fault Next(ServerPacket::What what, Deadline deadline, ServerPacket* p,
              std::vector<UniqueFd>* fds) {
+    do {
+      if (Fault f = NextPacket(deadline, p, fds)) return f;
+    } while (p->what == ServerPacket::kArrivals);
+    if (p->what != what) return Fault(FaultKind::kInternal, "rendezvous packets out of order");
+    return Fault::None();
+  }
+
+  Fault NextPacket(Deadline deadline, ServerPacket* p, std::vector<UniqueFd>* fds) {
     memset(p, 0, sizeof *p);
     Result<size_t> got = ReceivePacket(socket_.get(), p, sizeof *p, fds, deadline);
     if (!got.ok()) {
@@ -106,7 +134,7 @@ class Client {
                    ServerName(info_));
     }
     if (*got == 0) {
-      refused_ = true;
+      refused_ = lost_ = true;
       return Fault(FaultKind::kRendezvousRefused,
                    absl::StrCat(ServerName(info_), ", which serves the root info, ended"));
     }
@@ -118,14 +146,15 @@ class Client {
       refused_ = true;
       return FaultOf(p->fault_kind, p->operands, p->text);
     }
-    if (p->what != what) return Fault(FaultKind::kInternal, "rendezvous packets out of order");
+    if (p->what == ServerPacket::kArrivals && arrivals_)
+      arrivals_(FaultOf(p->fault_kind, p->operands, p->text));
     return Fault::None();
   }
 
   Fault Unreachable(int64_t since_ns) const {
     const uint64_t waited_ms = uint64_t(NowNs() - since_ns) / 1'000'000;
     if (info_.flags & kRootInfoShared) return Fault(FaultKind::kRootUnreachable, {waited_ms});
-    return Fault(FaultKind::kRootUnreachable, {waited_ms, HasEnded(info_.pid) ? 2u : 1u},
+    return Fault(FaultKind::kRootUnreachable, {waited_ms, ProcessEnded(info_.pid) ? 2u : 1u},
                  ServerName(info_));
   }
 
@@ -169,17 +198,94 @@ class Client {
   RootInfo info_;
   Hello hello_;
   UniqueFd socket_;
+  std::function<void(Fault)> arrivals_;
   bool refused_ = false;  // the server has ended the rendezvous: it waits for no answer
+  bool lost_ = false;
 };
+
+void FillIn(const RootInfo& info, Hello* hello) {
+  RaiseDescriptorLimit();
+  hello->magic = kRootInfoMagic;
+  hello->layout = kLayoutVersion;
+  memcpy(hello->secret, info.secret, sizeof hello->secret);
+}
 
 }  // namespace
 
 Result<Membership> JoinRendezvous(const RootInfo& info, Hello hello, int heap_fd) {
-  RaiseDescriptorLimit();
-  hello.magic = kRootInfoMagic;
-  hello.layout = kLayoutVersion;
-  memcpy(hello.secret, info.secret, sizeof hello.secret);
+  FillIn(info, &hello);
   return Client(info, hello).Join(heap_fd);
+}
+
+DerivedJoin::DerivedJoin(const RootInfo& info, Hello hello, int heap_fd)
+    : info_(info), hello_(hello), heap_fd_(heap_fd) {
+  FillIn(info_, &hello_);
+}
+
+Result<Membership> DerivedJoin::Join() {
+  int64_t pause_ns = 200'000;
+  while (!cancelled_.load(std::memory_order_relaxed)) {
+    Result<UniqueFd> listener = ListenAbstract(info_.socket, static_cast<int>(kMaxRanks));
+    if (listener.ok()) {
+      if (Fault f = ServeRendezvous(std::move(*listener), info_)) return f;
+    } else if (listener.fault().n[0] != EADDRINUSE) {
+      return listener.fault();
+    }
+    Result<UniqueFd> socket = ConnectAbstract(info_.socket, Deadline::After(0));
+    if (socket.ok()) {
+      Client client(info_, hello_);
+      UniqueFd connected = std::move(*socket);
+      Open(connected.get());
+      Result<Membership> result =
+          client.Talk(std::move(connected), heap_fd_, [this](Fault arrivals) {
+            std::lock_guard<std::mutex> lock(mutex_);
+            arrivals_ = std::move(arrivals);
+            answers_++;
+            answered_.notify_all();
+          });
+      Close();
+      if (result.ok() || !client.lost()) return result;
+    } else if (socket.fault().kind != FaultKind::kRootUnreachable) {
+      return socket.fault();
+    }
+    // The one who served is gone, or is just going.
+    timespec nap = {0, static_cast<long>(pause_ns)};
+    nanosleep(&nap, nullptr);
+    pause_ns = std::min<int64_t>(pause_ns * 2, 20'000'000);
+  }
+  return Fault(FaultKind::kRendezvousRefused, "this rank destroyed it");
+}
+
+void DerivedJoin::Open(int socket) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  socket_ = socket;
+  if (cancelled_.load(std::memory_order_relaxed)) shutdown(socket, SHUT_RDWR);
+}
+
+void DerivedJoin::Close() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  socket_ = -1;
+}
+
+void DerivedJoin::Cancel() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  cancelled_.store(true, std::memory_order_relaxed);  // Open() looks at it under the mutex
+  if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);
+}
+
+Fault DerivedJoin::WhoIsMissing(int64_t waited_ms) {
+  constexpr std::chrono::seconds kPatience{2};
+  std::unique_lock<std::mutex> lock(mutex_);
+  const uint64_t before = answers_;
+  const Ask ask = {kRootInfoMagic};
+  if (socket_ >= 0 && !SendPacket(socket_, &ask, sizeof ask, {}, Deadline::After(0)) &&
+      answered_.wait_for(lock, kPatience, [&] { return answers_ != before; })) {
+    Fault f = arrivals_;
+    f.n[0] = uint64_t(waited_ms);
+    return f;
+  }
+  return Fault(FaultKind::kRanksMissing, {uint64_t(waited_ms), 1, hello_.ranks},
+               absl::StrCat("arrived: ", hello_.rank, ", the others are not known"));
 }
 
 }  // namespace hcclrun

@@ -1,9 +1,12 @@
 #pragma once
-// The client side of the rendezvous: from a root info to the mapped control block and heaps of all
-// ranks.
+// The client side of the rendezvous: from a root info to the mapped control block and heaps
+// of all ranks.
 
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/fault.h"
@@ -24,5 +27,33 @@ struct Membership {
 // communicator (semantics D.2). `hello` carries this rank's part; its secret and magic are filled
 // in here. `heap_fd` is the own heap's descriptor.
 Result<Membership> JoinRendezvous(const RootInfo& info, Hello hello, int heap_fd);
+
+// The same for a derived root info, as long as it takes: whoever comes first serves it, and when
+// that process ends before the communicator is made, somebody else does. Join() runs on one thread,
+// the rest may be called from others meanwhile.
+class DerivedJoin {
+ public:
+  DerivedJoin(const RootInfo& info, Hello hello, int heap_fd);
+  // Until everybody has come. A refusal is final.
+  Result<Membership> Join();
+  // Ends Join(), which returns a fault.
+  void Cancel();
+  // kRanksMissing with who has come; a fault without lists when the server does not answer in time.
+  Fault WhoIsMissing(int64_t waited_ms);
+
+ private:
+  void Open(int socket);
+  void Close();
+
+  const RootInfo info_;
+  Hello hello_;
+  const int heap_fd_;
+  std::atomic<bool> cancelled_{false};
+  std::mutex mutex_;
+  int socket_ = -1;       // guarded by mutex_: connected, owned by Join()
+  uint64_t answers_ = 0;  // guarded by mutex_: arrivals received
+  Fault arrivals_;        // guarded by mutex_: the last
+  std::condition_variable answered_;
+};
 
 }  // namespace hcclrun

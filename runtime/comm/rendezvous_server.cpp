@@ -1,9 +1,6 @@
 #include "comm/rendezvous_server.h"
 
 #include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "base/quiet_thread.h"
+#include "base/rank_list.h"
+#include "base/settings.h"
 #include "comm/control_block.h"
 #include "comm/rendezvous.h"
 #include "shm/lifeline.h"
@@ -23,21 +23,11 @@
 
 namespace hcclrun {
 
-std::string RankList(const std::vector<uint32_t>& ranks) {
-  std::string list;
-  for (size_t i = 0; i < ranks.size();) {
-    size_t j = i;
-    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) j++;
-    absl::StrAppend(&list, list.empty() ? "" : ",", ranks[i]);
-    if (j > i) absl::StrAppend(&list, j == i + 1 ? "," : "-", ranks[j]);
-    i = j + 1;
-  }
-  return list;
-}
-
 namespace {
 
 constexpr int64_t kReplyPatienceMs = 10'000;
+// A derived root info is served by a rank that connects at once.
+constexpr int64_t kFirstClientMs = 10'000;
 
 // Runs on its own thread; owns every connection. Only this thread touches its members.
 class Server {
@@ -50,6 +40,8 @@ class Server {
     if (!fault) fault = AwaitReady();
     ServerPacket last = Packet(ServerPacket::kGo);
     if (fault) last = Refusal(fault);
+    // Whoever tries this root info again, having its answer, finds nobody.
+    if (!fault || derived()) listener_.Reset();
     // This process last: it may end as soon as it has its answer, and the others' must be on their
     // way by then.
     for (bool own : {false, true}) {
@@ -58,7 +50,7 @@ class Server {
       }
     }
     for (Client& c : rejected_) Reply(c, last, {});
-    if (fault) RefuseLatecomers(last);
+    if (fault && !derived()) RefuseLatecomers(last);
   }
 
  private:
@@ -89,9 +81,12 @@ class Server {
     SendPacket(c.socket.get(), &p, sizeof p, fds, Deadline::After(kReplyPatienceMs));
   }
 
-  // Accepts ranks until all are there. The clock starts with the first.
+  bool derived() const { return info_.flags & kRootInfoDerived; }
+
+  // Accepts ranks until all are there. The clock starts with the first; the ranks of a derived root
+  // info have clocks of their own and are waited for as long as any of them is there.
   Fault Gather() {
-    Deadline deadline = Deadline::Never();
+    Deadline deadline = derived() ? Deadline::After(kFirstClientMs) : Deadline::Never();
     int64_t begin = 0, patience_ms = 0;
     while (ranks_ == 0 || clients_.size() < ranks_) {
       std::vector<pollfd> polled = {{listener_.get(), POLLIN, 0}};
@@ -101,19 +96,22 @@ class Server {
       if (rc < 0 && errno != EINTR)
         return Fault(FaultKind::kSystem, {uint64_t(errno)}, "wait for ranks");
       for (size_t i = 1; i < polled.size(); i++) {
-        if (!polled[i].revents)
-          continue;  // a rank that waits for our answer sends nothing: its connection ended
-        const Hello& h = clients_[i - 1].hello;
+        // A rank that waits for our answer sends nothing but questions: its connection ended.
+        if (!polled[i].revents || Answered(clients_[i - 1])) continue;
+        const Hello h = clients_[i - 1].hello;
         clients_.erase(clients_.begin() + static_cast<ptrdiff_t>(i) - 1);
         return Fault(FaultKind::kRendezvousRefused,
                      absl::StrCat("rank ", h.rank, " (pid ", h.pid,
-                                  ") ended while the communicator was being made"));
+                                  derived() ? ") destroyed it, or ended, before all had come"
+                                            : ") ended while the communicator was being made"));
       }
       if (polled[0].revents) {
         Result<UniqueFd> socket = AcceptSameUser(listener_.get(), Deadline::After(0));
         if (socket.ok() && socket->valid()) {
           if (Fault f = Admit(std::move(*socket))) return f;
-          if (ranks_ && deadline.never()) {
+          if (derived()) {
+            if (!clients_.empty()) deadline = Deadline::Never();
+          } else if (ranks_ && deadline.never()) {
             patience_ms = clients_[0].hello.connect_timeout_ms;
             begin = NowNs();
             deadline = Deadline::After(patience_ms);
@@ -124,6 +122,18 @@ class Server {
       if (deadline.passed()) return Missing(uint64_t(NowNs() - begin) / 1'000'000);
     }
     return Fault::None();
+  }
+
+  // Whether what this client sent is a question; it has its answer then.
+  bool Answered(const Client& c) {
+    Ask ask;
+    Result<size_t> got =
+        ReceivePacket(c.socket.get(), &ask, sizeof ask, nullptr, Deadline::After(0));
+    if (!got.ok() || *got != sizeof ask || ask.magic != kRootInfoMagic) return false;
+    ServerPacket arrivals = Refusal(Missing(0));
+    arrivals.what = ServerPacket::kArrivals;
+    Reply(c, arrivals, {});
+    return true;
   }
 
   // Under hcclrun: a rank of the job that has ended will not come.
@@ -189,7 +199,8 @@ class Server {
     return true;
   }
 
-  // A rank that contradicts the others fails all.
+  // A rank that contradicts the others fails all. Not so with a derived root info, where it may be
+  // of another job that has the same rank table: it is turned away alone.
   Fault Admit(UniqueFd socket) {
     Client c;
     if (!TakeHello(std::move(socket), &c)) return Fault::None();
@@ -204,11 +215,15 @@ class Server {
       if (fault) break;
       if (other.hello.rank == h.rank) {
         fault = Fault(FaultKind::kRankTaken, {h.rank, uint64_t(other.hello.pid), uint64_t(h.pid)});
-      } else if (other.hello.device == h.device) {
+      } else if (other.hello.device == h.device && other.hello.server == h.server) {
         fault = Fault(FaultKind::kDuplicateDevice,
                       {std::min(other.hello.rank, h.rank), std::max(other.hello.rank, h.rank),
                        uint64_t(h.device), h.device_count});
       }
+    }
+    if (fault && derived()) {
+      Reply(c, Refusal(fault), {});
+      return Fault::None();
     }
     (fault ? rejected_ : clients_).push_back(std::move(c));
     return fault;
@@ -265,6 +280,7 @@ class Server {
     header->bytes = bytes;
     header->processors = ProcessorCount();
     header->oversubscribed = ranks_ > header->processors;
+    header->engine = static_cast<uint32_t>(Settings::Get().engine);
     for (uint32_t r = 0; r < ranks_; r++) {
       const Hello& h = clients_[r].hello;
       RankRecord* record = new (&view.ranks[r]) RankRecord();
@@ -278,8 +294,8 @@ class Server {
     }
     for (uint32_t s = 0; s < kRingSlots; s++) {
       Slot* slot = new (&view.slots[s]) Slot();
-      slot->epoch.store(
-          s, std::memory_order_relaxed);  // published by the packet that carries the descriptor
+      // Published by the packet that carries the descriptor.
+      slot->epoch.store(s, std::memory_order_relaxed);
     }
   }
 
@@ -287,9 +303,12 @@ class Server {
     Fault first;
     for (Client& c : clients_) {
       Ready ready;
-      memset(&ready, 0, sizeof ready);
-      Result<size_t> got = ReceivePacket(c.socket.get(), &ready, sizeof ready, nullptr,
-                                         Deadline::After(clients_[0].hello.connect_timeout_ms));
+      Result<size_t> got = size_t{0};
+      do {  // late questions need no answer any more
+        memset(&ready, 0, sizeof ready);
+        got = ReceivePacket(c.socket.get(), &ready, sizeof ready, nullptr,
+                            Deadline::After(clients_[0].hello.connect_timeout_ms));
+      } while (got.ok() && *got == sizeof(Ask));
       if (first) continue;
       if (!got.ok() || *got != sizeof ready || ready.magic != kRootInfoMagic) {
         first = Fault(FaultKind::kRendezvousRefused,
@@ -316,20 +335,14 @@ class Server {
 }  // namespace
 
 Fault ServeRendezvous(UniqueFd listener, const RootInfo& info) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all,
-                  &before);  // the thread inherits it: signals belong to the program's threads
-  Fault fault;
-  try {
-    std::thread([server = std::make_shared<Server>(std::move(listener), info)] {
-      server->Run();
-    }).detach();
-  } catch (const std::system_error& e) {
-    fault = Fault(FaultKind::kSystem, {uint64_t(e.code().value())}, "start the rendezvous thread");
+  std::thread thread;
+  if (Fault f = StartQuietThread(
+          [server = std::make_shared<Server>(std::move(listener), info)] { server->Run(); },
+          &thread)) {
+    return f;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return fault;
+  thread.detach();
+  return Fault::None();
 }
 
 }  // namespace hcclrun

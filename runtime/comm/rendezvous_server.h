@@ -1,6 +1,6 @@
 #pragma once
-// The server side of the rendezvous: a thread of the process that made the root info. It serves one
-// communicator.
+// The server side of the rendezvous: a thread of the process that made the root info. It
+// serves one communicator.
 
 #include "base/fault.h"
 #include "base/fork_guard.h"

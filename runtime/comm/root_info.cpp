@@ -34,7 +34,28 @@ bool IsText(const char* field, size_t size) {
   return memchr(field, 0, size) != nullptr && field[0] != 0;
 }
 
+// 128 bits, for keys that differ in any byte.
+std::string Digest(const std::string& text) {
+  const uint64_t a = StableHash(text);
+  return absl::StrFormat("%016x%016x", a, StableHash(absl::StrCat(text, "#", a)));
+}
+
 }  // namespace
+
+RootInfo DeriveRootInfo(const std::string& key) {
+  RootInfo info;
+  memset(&info, 0, sizeof info);
+  info.magic = kRootInfoMagic;
+  info.layout = kLayoutVersion;
+  info.uid = geteuid();
+  info.flags = kRootInfoDerived;
+  Put(info.socket, sizeof info.socket,
+      absl::StrCat("hcclrun.", Digest(absl::StrCat("socket ", info.uid, " ", key))));
+  Put(info.secret, sizeof info.secret, Digest(absl::StrCat("secret ", info.uid, " ", key)));
+  return info;
+}
+
+std::string KeyOf(const RootInfo& info) { return absl::StrCat(info.socket, " ", info.secret); }
 
 Result<RootInfo> CreateRootInfo(int32_t device) {
   static std::atomic<uint64_t> calls{0};

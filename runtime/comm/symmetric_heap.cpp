@@ -44,6 +44,8 @@ uint64_t SymmetricHeap::Add(Window window) {
 
 Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
   std::lock_guard<std::mutex> serial(register_mutex_);
+  if (const char* why = comm_->config().places.WindowsRefused())  // steps 7 and 8
+    return Fault(FaultKind::kNotSupported, why);
   // Step 10 comes first in A.4's order too: a single rank never has a heap.
   if (comm_->size() == 1) return Add({nullptr, static_cast<char*>(address), bytes});
   if (!initialised_) {
@@ -59,8 +61,7 @@ Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
   }
   if (bytes > memory.size - uint64_t(static_cast<char*>(address) - memory.base)) {  // step 14
     return Fault(FaultKind::kOutsideAllocation,
-                 {at, bytes, reinterpret_cast<uintptr_t>(memory.base), memory.size}, "addr")
-        .WithCode(kParameter);
+                 {at, bytes, reinterpret_cast<uintptr_t>(memory.base), memory.size}, "addr");
   }
   Result<std::shared_ptr<PhysicalMemory>> physical = PhysicalMemoryAt(address);
   if (!physical.ok()) return Fault(FaultKind::kWindowNotVmm, {at});
@@ -142,6 +143,7 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
   }
 
   const Deadline deadline = Deadline::After(comm_->config().connect_timeout_ms);
+  const int64_t waiting_since_ns = NowNs();
   while (!complete()) {
     auto ready = [&] {
       return complete() || given_up() || AbortOf(view).cause != AbortCause::kNone;
@@ -162,7 +164,13 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
     if (!hopeless) {
       if (Fault f = comm_->AsyncFault()) return broken_ = f;
     }
-    if (!hopeless && !deadline.passed()) continue;
+    if (!hopeless && !deadline.passed()) {
+      if (comm_->stall().Due(waiting_since_ns)) {
+        TellStall(RoundFault(FaultKind::kWindowMissingRank, round,
+                             uint64_t(NowNs() - waiting_since_ns) / 1'000'000));
+      }
+      continue;
+    }
     uint64_t now = arrivals.load(std::memory_order_seq_cst);
     while (now < target &&
            !arrivals.compare_exchange_weak(now, now | kWindowsBroken, std::memory_order_seq_cst)) {
@@ -256,8 +264,8 @@ bool SymmetricHeap::Deregister(uint64_t window) {
 Result<uint64_t> SymmetricHeap::Find(const void* address, uint64_t bytes, uint64_t* offset) {
   const char* p = static_cast<const char*>(address);
   std::lock_guard<std::mutex> lock(mutex_);
-  // Ascending mapping base, then the earliest window on it (A.8); only one mapping can hold the
-  // address.
+  // Ascending mapping base, then the earliest window on it (A.8); only one mapping can
+  // hold the address.
   auto it = by_base_.upper_bound(const_cast<char*>(p));
   if (it != by_base_.begin()) {
     const std::shared_ptr<SymmetricMapping>& mapping = std::prev(it)->second;

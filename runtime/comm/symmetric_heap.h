@@ -47,8 +47,8 @@ class SymmetricHeap {
   Result<uint64_t> Register(void* address, uint64_t bytes);
   // A.7: local. False when the window is not (or no longer) one of this communicator.
   bool Deregister(uint64_t window);
-  // A.8: earliest window whose mapping holds the whole range, and the offset from the mapping's
-  // base.
+  // A.8: earliest window whose mapping holds the whole range, and the offset from
+  // the mapping's base.
   Result<uint64_t> Find(const void* address, uint64_t bytes, uint64_t* offset);
   // A.8: where `offset` of the window's mapping lies on rank `peer`, as an address of this process.
   Result<char*> PeerPointer(uint64_t window, uint64_t offset, uint32_t peer);
@@ -60,8 +60,8 @@ class SymmetricHeap {
 
  private:
   struct Window {
-    std::shared_ptr<SymmetricMapping>
-        mapping;  // null for the opaque handle of a one-rank communicator
+    // Null for the opaque handle of a one-rank communicator.
+    std::shared_ptr<SymmetricMapping> mapping;
     char* address;
     uint64_t bytes;
   };
@@ -76,8 +76,8 @@ class SymmetricHeap {
   // One registration at a time (it blocks in the exchange); held without mutex_.
   std::mutex register_mutex_;
   bool initialised_ = false;
-  Fault broken_;  // result of a failed initialisation or of a round that timed out: every later
-                  // call gets it
+  // Result of a failed initialisation or of a round that timed out: every later call gets it.
+  Fault broken_;
   uint64_t rounds_ = 0;
 
   std::mutex mutex_;

@@ -1,12 +1,14 @@
 // HCCL communicators: creation, queries, destruction (semantics D).
 
 #include <cstring>
+#include <vector>
 
 #include "base/raw_value.h"
 #include "comm/comm_table.h"
 #include "comm/hccl_env.h"
 #include "comm/root_info.h"
 #include "hccl/config.h"
+#include "hccl/group.h"
 #include "hccl/guard.h"
 #include "hccl/hccl_comm.h"
 
@@ -37,6 +39,31 @@ Fault MakeCommunicator(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
   return Fault::None();
 }
 
+// In a group: what the pointers point to may be gone when the group ends.
+Fault KeepMaking(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
+                 const HcclCommConfig* config, bool with_config, HcclComm* out) {
+  if (!out) return Null("comm");
+  if (!blob) return Null("rootInfo");
+  if (with_config && !config) return Null("config");
+  const char* bytes = reinterpret_cast<const char*>(blob);
+  KeepSetup([=, info = std::vector<char>(bytes, bytes + sizeof(RootInfo)),
+             copy = config ? CopyConfig(*config) : std::vector<char>()] {
+    return MakeCommunicator(ranks, reinterpret_cast<const HcclRootInfo*>(info.data()), rank,
+                            reinterpret_cast<const HcclCommConfig*>(copy.empty() ? nullptr : copy.data()),
+                            with_config, out);
+  });
+  return Fault::None();
+}
+
+Fault DestroyCommunicator(HcclComm comm) {
+  Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+  if (!c.ok()) return c.fault();
+  if (Fault f = RemoveCommunicator(comm)) return f;
+  // HcclCommInitAll has set the device for it (semantics G.5).
+  if ((*c)->config().resets_device) Device::Reset((*c)->device()->id());
+  return Fault::None();
+}
+
 }  // namespace
 
 extern "C" {
@@ -56,19 +83,27 @@ HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) {
 
 HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
                                 HcclComm* comm) {
-  return Guarded(CallId::HcclCommInitRootInfo,
-                 [&] { return MakeCommunicator(nRanks, rootInfo, rank, nullptr, false, comm); });
+  return Guarded(CallId::HcclCommInitRootInfo, [&] {
+    return InGroup() ? KeepMaking(nRanks, rootInfo, rank, nullptr, false, comm)
+                     : MakeCommunicator(nRanks, rootInfo, rank, nullptr, false, comm);
+  });
 }
 
 HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
                                       const HcclCommConfig* config, HcclComm* comm) {
-  return Guarded(CallId::HcclCommInitRootInfoConfig,
-                 [&] { return MakeCommunicator(nRanks, rootInfo, rank, config, true, comm); });
+  return Guarded(CallId::HcclCommInitRootInfoConfig, [&] {
+    return InGroup() ? KeepMaking(nRanks, rootInfo, rank, config, true, comm)
+                     : MakeCommunicator(nRanks, rootInfo, rank, config, true, comm);
+  });
 }
 
 HcclResult HcclCommDestroy(HcclComm comm) {
-  return Guarded(CallId::HcclCommDestroy,
-                 [&] { return comm ? RemoveCommunicator(comm) : Fault::None(); });
+  return Guarded(CallId::HcclCommDestroy, [&]() -> Fault {
+    if (!comm) return Fault::None();
+    if (!InGroup()) return DestroyCommunicator(comm);
+    KeepSetup([comm] { return DestroyCommunicator(comm); });
+    return Fault::None();
+  });
 }
 
 HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) {
@@ -77,7 +112,7 @@ HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!rankSize) return Null("rankSize");
-        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
         if (!c.ok()) return c.fault();
         *rankSize = (*c)->size();
         return Fault::None();
@@ -91,7 +126,7 @@ HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!rank) return Null("rank");
-        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
         if (!c.ok()) return c.fault();
         *rank = (*c)->rank();
         return Fault::None();
@@ -105,7 +140,7 @@ HcclResult HcclGetCommName(HcclComm comm, char* commName) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!commName) return Null("commName");
-        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
         if (!c.ok()) return c.fault();
         const std::string& name = (*c)->name();
         memcpy(commName, name.c_str(),
@@ -121,7 +156,7 @@ HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!asyncError) return Null("asyncError");
-        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
         if (!c.ok()) return c.fault();
         // A time-out is not reported here (semantics D.6).
         Fault fault = (*c)->AsyncFault();

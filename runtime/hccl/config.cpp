@@ -1,9 +1,11 @@
 #include "hccl/config.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/hccl_variables.h"
 #include "base/log.h"
 #include "comm/hccl_env.h"
 
@@ -50,7 +52,8 @@ Fault Invalid(const char* field, uint64_t value) {
   return Fault(FaultKind::kConfigInvalid, {value}, field);
 }
 
-void Ignored(const char* field, int64_t value) {
+template <class T>
+void Ignored(const char* field, const T& value) {
   Tell(LogLevel::kWarning, absl::StrCat("the communicator configuration has ", field, " = ", value,
                                         ", which is ignored"));
 }
@@ -58,6 +61,14 @@ void Ignored(const char* field, int64_t value) {
 }  // namespace
 
 #define FIELD(name) offsetof(HcclCommConfig, name)
+
+std::vector<char> CopyConfig(const HcclCommConfig& config) {
+  Stamp stamp;
+  memcpy(&stamp, &config, sizeof stamp);
+  const size_t size = stamp.size > kLargestSize ? sizeof stamp : std::max(stamp.size, sizeof stamp);
+  const char* bytes = reinterpret_cast<const char*>(&config);
+  return std::vector<char>(bytes, bytes + size);
+}
 
 Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
   const HcclEnv& env = HcclEnv::Get();
@@ -106,6 +117,18 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
     default:
       Ignored("hcclOpExpansionMode", mode);
   }
+  // Texts that only say what to do about a network: checked as the variables of the same meaning.
+  const std::string algorithm = read.Text(FIELD(hcclAlgo), HCCL_COMM_ALGO_MAX_LENGTH, 8);
+  if (!algorithm.empty() && !LegalAlgorithm(algorithm)) {
+    return Fault(FaultKind::kConfigInvalid, {0},
+                 absl::StrCat("hcclAlgo \"", algorithm, "\", written unlike HCCL_ALGO; number"));
+  }
+  const std::string retry = read.Text(FIELD(hcclRetryEnable), HCCL_COMM_RETRY_ENABLE_MAX_LENGTH, 8);
+  if (!retry.empty() && !LegalRetryEnable(retry)) Ignored("hcclRetryEnable", retry);
+  const std::string params = read.Text(FIELD(hcclRetryParams), HCCL_COMM_RETRY_PARAMS_MAX_LENGTH, 8);
+  if (!params.empty() && !LegalRetryParams(params)) Ignored("hcclRetryParams", params);
+  result.label = read.Text(FIELD(hcclUdi), UDI_MAX_LENGTH, 3);
+
   uint8_t graph_zero_copy = read.Field<uint8_t>(FIELD(aclGraphZeroCopyEnable), 7, 0);
   if (graph_zero_copy > 1) return Invalid("aclGraphZeroCopyEnable", graph_zero_copy);
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "base/fault.h"
 #include "comm/communicator.h"
 #include "hccl/hccl_types.h"
@@ -10,5 +12,8 @@ namespace hcclrun {
 // if the stamped version has it, so that every historical size and version is accepted. `config`
 // may be null: environment and defaults.
 Result<CommConfig> ReadConfig(const HcclCommConfig* config);
+
+// The bytes of a caller's configuration that may be read, for later.
+std::vector<char> CopyConfig(const HcclCommConfig& config);
 
 }  // namespace hcclrun

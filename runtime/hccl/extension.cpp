@@ -79,11 +79,11 @@ HcclResult hcclrunShareRootInfo(HcclRootInfo* rootInfo) {
 
 HcclResult hcclrunLastPath(HcclComm comm, hcclrunPath* path) {
   return Guarded(
-      CallId::hcclrunShareRootInfo,
+      CallId::hcclrunLastPath,
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!path) return Null("path");
-        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
         if (!c.ok()) return c.fault();
         *path = static_cast<hcclrunPath>((*c)->last_path());
         return Fault::None();

@@ -1,8 +1,9 @@
-// HcommMemAlloc and HcommMemFree: mapped physical memory in one call (semantics B.3), made of the
-// public acl calls.
+// HcommMemAlloc and HcommMemFree: mapped physical memory in one call (semantics B.3).
 
-#include "acl/acl.h"
+#include "acl/acl_rt.h"
 #include "device/device.h"
+#include "device/physical_memory.h"
+#include "device/virtual_memory.h"
 #include "hccl/guard.h"
 #include "hccl/hccl_comm.h"
 #include "hcomm_res.h"
@@ -11,57 +12,48 @@ using namespace hcclrun;  // NOLINT: the boundary's definitions are in the globa
 
 namespace {
 
-Fault Failed(const char* call, aclError code) {
-  return Fault(FaultKind::kRuntimeCall, {uint64_t(code)}, call);
-}
+// Whatever the acl calls that make up these would return.
+Fault RuntimeFault(Fault fault) { return std::move(fault).WithCode(HCCL_E_RUNTIME); }
 
+// Takes back what precedes a failure.
 Fault AllocateMapped(void** ptr, size_t size) {
   if (!ptr) return Null("ptr");
   if (size == 0) return Fault(FaultKind::kBadValue, {0, 1, UINT64_MAX}, "size");
   Result<Device*> device = Device::Current();
   if (!device.ok()) return device.fault();
-  aclrtPhysicalMemProp prop = {};
-  prop.handleType = ACL_MEM_HANDLE_TYPE_NONE;
-  prop.allocationType = ACL_MEM_ALLOCATION_TYPE_PINNED;
-  prop.memAttr = ACL_HBM_MEM_HUGE;
-  prop.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
-  prop.location.id = static_cast<uint32_t>((*device)->id());
-  size_t granularity = 0;
-  if (aclError e = aclrtMemGetAllocationGranularity(&prop, ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED,
-                                                    &granularity)) {
-    return Failed("aclrtMemGetAllocationGranularity", e);
+  if (size > SIZE_MAX - kGranule)
+    return RuntimeFault(Fault(FaultKind::kMemoryExhausted, {size}, "HCCLRUN_HBM_SIZE"));
+  const uint64_t rounded = (size + kGranule - 1) / kGranule * kGranule;
+  PhysicalProperties properties;
+  properties.memory_attribute = ACL_HBM_MEM_HUGE;
+  properties.location_id = static_cast<uint32_t>((*device)->id());
+  Result<void*> base = ReserveAddress(rounded, kGranule, nullptr);
+  if (!base.ok()) return RuntimeFault(std::move(base.fault()));
+  Result<std::shared_ptr<PhysicalMemory>> memory =
+      PhysicalMemory::Allocate(*device, rounded, properties);
+  if (!memory.ok()) {
+    ReleaseAddress(*base);
+    return RuntimeFault(std::move(memory.fault()));
   }
-  if (size > SIZE_MAX - granularity)
-    return Failed("aclrtMallocPhysical", ACL_ERROR_RT_MEMORY_ALLOCATION);
-  const size_t rounded = (size + granularity - 1) / granularity * granularity;
-  void* base = nullptr;
-  aclrtDrvMemHandle handle = nullptr;
-  if (aclError e = aclrtReserveMemAddress(&base, rounded, 0, nullptr, 1))
-    return Failed("aclrtReserveMemAddress", e);
-  if (aclError e = aclrtMallocPhysical(&handle, rounded, &prop, 0)) {
-    aclrtReleaseMemAddress(base);
-    return Failed("aclrtMallocPhysical", e);
+  if (Fault f = MapMemory(*base, rounded, *memory)) {
+    PhysicalMemory::ReleaseHandle((*memory)->handle());
+    ReleaseAddress(*base);
+    return RuntimeFault(std::move(f));
   }
-  aclError mapped = aclrtMapMem(base, rounded, 0, handle, 0);
-  if (mapped) {
-    aclrtFreePhysical(handle);
-    aclrtReleaseMemAddress(base);
-    return Failed("aclrtMapMem", mapped);
-  }
-  *ptr = base;
+  *ptr = *base;
   return Fault::None();
 }
 
 Fault FreeMapped(void* ptr) {
   if (!ptr) return Fault::None();
-  aclrtDrvMemHandle handle = nullptr;
-  if (aclError e = aclrtMemRetainAllocationHandle(ptr, &handle))
-    return Failed("aclrtMemRetainAllocationHandle", e);
-  aclError unmapped = aclrtUnmapMem(ptr);
-  aclrtFreePhysical(handle);  // the reference of Retain
-  if (unmapped) return Failed("aclrtUnmapMem", unmapped);
-  if (aclError e = aclrtFreePhysical(handle)) return Failed("aclrtFreePhysical", e);
-  if (aclError e = aclrtReleaseMemAddress(ptr)) return Failed("aclrtReleaseMemAddress", e);
+  if (Result<Device*> device = Device::Current(); !device.ok())
+    return RuntimeFault(std::move(device.fault()));
+  Result<std::shared_ptr<PhysicalMemory>> memory = PhysicalMemoryAt(ptr);
+  if (!memory.ok()) return RuntimeFault(std::move(memory.fault()));
+  if (Fault f = UnmapMemory(ptr)) return RuntimeFault(std::move(f));
+  if (Fault f = PhysicalMemory::ReleaseHandle((*memory)->handle()))
+    return RuntimeFault(std::move(f));
+  if (Fault f = ReleaseAddress(ptr)) return RuntimeFault(std::move(f));
   return Fault::None();
 }
 
@@ -76,10 +68,10 @@ HcommResult HcommMemFree(void* ptr) {
   return Guarded(CallId::HcommMemFree, [&] { return FreeMapped(ptr); });
 }
 HcclResult HcclMemAlloc(void** ptr, size_t size) {
-  return Guarded(CallId::HcommMemAlloc, [&] { return AllocateMapped(ptr, size); });
+  return Guarded(CallId::HcclMemAlloc, [&] { return AllocateMapped(ptr, size); });
 }
 HcclResult HcclMemFree(void* ptr) {
-  return Guarded(CallId::HcommMemFree, [&] { return FreeMapped(ptr); });
+  return Guarded(CallId::HcclMemFree, [&] { return FreeMapped(ptr); });
 }
 
 }  // extern "C"

@@ -1,11 +1,12 @@
 // HCCL operations: the checks of semantics C.1 in its order, then Communicator::Submit.
 
-#include "absl/strings/str_cat.h"
+#include "base/not_allowed.h"
 #include "base/raw_value.h"
 #include "collective/types.h"
-#include "comm/comm_table.h"
+#include "hccl/argument_checks.h"
 #include "hccl/guard.h"
 #include "hccl/hccl.h"
+#include "hccl/requests.h"
 
 using namespace hcclrun;  // NOLINT: the boundary's definitions are in the global namespace
 
@@ -24,73 +25,16 @@ static_assert(int(ReduceOp::kSum) == HCCL_REDUCE_SUM && int(ReduceOp::kProd) == 
 
 namespace {
 
-constexpr uint64_t kMaxCount = 0x7FFFFFFFF;  // semantics C.1
-
-Fault CheckCount(uint64_t count, const char* parameter) {
-  return count > kMaxCount ? Fault(FaultKind::kBadValue, {count, 0, kMaxCount}, parameter)
-                           : Fault::None();
-}
-
-// Enumerations come as the numbers that the caller passed.
-Fault CheckType(int32_t value) {
-  if (value < 0 || value > 255 || ElementSize(static_cast<DataType>(value)) == 0) {
-    return Fault(FaultKind::kBadEnum, {uint64_t(int64_t{value})}, "dataType");
-  }
-  return Fault::None();
-}
-
-Fault CheckMovement(int32_t type) {
-  if (Fault f = CheckType(type)) return f;
-  const DataType t = static_cast<DataType>(type);
-  if (!MovementSupported(t))
-    return Fault(FaultKind::kNotSupported, absl::StrCat("data type ", std::string(Name(t))));
-  return Fault::None();
-}
-
-Fault CheckReduction(uint64_t count, const char* parameter, int32_t type, int32_t op) {
-  if (Fault f = CheckCount(count, parameter)) return f;
-  if (Fault f = CheckType(type)) return f;
-  if (op < 0 || op > 3) return Fault(FaultKind::kBadEnum, {uint64_t(int64_t{op})}, "op");
-  const DataType t = static_cast<DataType>(type);
-  const ReduceOp o = static_cast<ReduceOp>(op);
-  if (!ReductionSupported(t, o)) {
-    return Fault(FaultKind::kNotSupported, absl::StrCat("the reduction ", std::string(Name(o)),
-                                                        " of ", std::string(Name(t))));
-  }
-  return Fault::None();
-}
-
-Fault CheckRoot(const Communicator& comm, uint32_t root) {
-  return root >= comm.size() ? Fault(FaultKind::kBadValue, {root, 0, comm.size() - 1}, "root")
-                             : Fault::None();
-}
-
-// Looks the handles up and hands the operation over.
-Fault Submit(const OpRequest& request, HcclComm comm, aclrtStream stream) {
-  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
-  if (!c.ok()) return c.fault();
-  Result<std::shared_ptr<Stream>> s = Stream::From(stream);
-  if (!s.ok()) return s.fault();
-  return (*c)->Submit(request, *s);
-}
-
 // For operations with a root, whose range depends on the communicator.
-Fault SubmitRooted(const OpRequest& request, HcclComm comm, aclrtStream stream) {
-  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
-  if (!c.ok()) return c.fault();
-  if (Fault f = CheckRoot(**c, request.root)) return f;
+Fault SubmitRooted(const OpRequest& request, const std::shared_ptr<Communicator>& comm,
+                   aclrtStream stream) {
+  if (Fault f = CheckRoot(*comm, request.root)) return f;
   return Submit(request, comm, stream);
 }
 
-OpRequest Request(Op op, CallId call, int32_t type, uint64_t count, const void* in, void* out) {
-  OpRequest r;
-  r.op = op;
-  r.call = call;
-  r.dtype = static_cast<DataType>(type);
-  r.count = count;
-  r.in = in;
-  r.out = out;
-  return r;
+Fault SubmitRooted(const OpRequest& request, HcclComm comm, aclrtStream stream) {
+  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+  return c.ok() ? SubmitRooted(request, *c, stream) : c.fault();
 }
 
 }  // namespace
@@ -164,9 +108,7 @@ HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, HcclDataType se
     }
     if (!stream) return Null("stream");
     if (!comm) return Null("comm");
-    if (sendBuf == recvBuf)
-      return Fault(FaultKind::kBadValue, {reinterpret_cast<uintptr_t>(recvBuf), 0, 0},
-                   "recvBuf equals sendBuf and");
+    if (sendBuf == recvBuf) return NotAllowed("recvBuf equals sendBuf; pass two separate buffers");
     if (Fault f = CheckMovement(RawValue(sendType))) return f;
     return Submit(Request(Op::kAllToAll, CallId::HcclAlltoAll, RawValue(sendType), sendCount,
                           sendBuf, const_cast<void*>(recvBuf)),
@@ -222,7 +164,7 @@ HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDat
     OpRequest r =
         Request(Op::kScatter, CallId::HcclScatter, RawValue(dataType), recvCount, sendBuf, recvBuf);
     r.root = root;
-    return SubmitRooted(r, comm, stream);
+    return SubmitRooted(r, *c, stream);
   });
 }
 

@@ -62,6 +62,7 @@ uint64_t CgroupAvailable() {
     } else {
       continue;
     }
+    // Up to the mount's root, where the limits of a container often sit whatever the path says.
     for (;;) {
       uint64_t max = ReadNumber(root + path + limit, UINT64_MAX);
       if (max != UINT64_MAX)
@@ -70,9 +71,6 @@ uint64_t CgroupAvailable() {
       if (path.empty() || path == "/" || slash == std::string::npos) break;
       path.resize(slash);
     }
-    // In a container the limit files often sit at the mount's root whatever the path says.
-    uint64_t max = ReadNumber(root + limit, UINT64_MAX);
-    if (max != UINT64_MAX) room = std::min(room, max - std::min(max, ReadNumber(root + usage, 0)));
   }
   fclose(f);
   return room;

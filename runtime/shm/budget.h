@@ -4,11 +4,11 @@
 // machine has left right now (MemAvailable, cgroup limit), because a memfd has no quota of its own
 // and an OOM kill explains nothing.
 //
-// The shared account is one counter per rank: only that rank adds and subtracts, everybody reads
-// the sum; the launcher zeroes the counter of a rank that has ended. Two ranks may both pass the
-// check and overshoot by their two requests: the machine check of the later one, made after its
-// charge is visible, bounds the damage. Relaxed order suffices, no data is published through the
-// counters.
+// The shared account is one counter per rank: only that rank adds and subtracts, everybody
+// reads the sum; the launcher zeroes the counter of a rank that has ended. Two ranks may both
+// pass the check and overshoot by their two requests: the machine check of the later one, made
+// after its charge is visible, bounds the damage. Relaxed order suffices, no data is published
+// through the counters.
 
 #include <atomic>
 #include <cstdint>

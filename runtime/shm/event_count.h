@@ -19,8 +19,8 @@
 namespace hcclrun {
 
 struct EventCount {
-  static constexpr int64_t kSliceNs =
-      200'000'000;  // the longest sleep without a look at the abort word
+  // The longest sleep without a look at the abort word.
+  static constexpr int64_t kSliceNs = 200'000'000;
 
   std::atomic<uint32_t> epoch;
   std::atomic<uint32_t> waiters;

@@ -19,23 +19,23 @@ inline constexpr uint32_t kBoardSlots = 256;
 inline constexpr uint32_t kNoRankFailed = kMaxJobRanks + 1;
 inline constexpr size_t kRootInfoUsed = 200;  // bytes of HcclRootInfo that carry anything
 
-// What a rank is doing. One writer at a time (the thread that makes the call; the last writer wins
-// when several threads call), any reader. Fields are independent atomics, so a reader may see a mix
-// of two neighbouring calls; it is a note for people, not a protocol. Relaxed stores, relaxed
-// loads.
+// What a rank is doing. One writer at a time (the thread that makes the call; the last writer
+// wins when several threads call), any reader. Fields are independent atomics, so a reader may
+// see a mix of two neighbouring calls; it is a note for people, not a protocol. Relaxed
+// stores, relaxed loads.
 struct RankActivity {
   std::atomic<int32_t> pid;      // of the process that loaded the library, 0 = not yet
   std::atomic<uint32_t> call;    // CallId of the API call made last
   std::atomic<uint32_t> inside;  // 1 while the call has not returned
-  std::atomic<uint32_t>
-      finished;  // 1 once the process left through exit(), or the launcher saw it end
+  // 1 once the process left through exit(), or the launcher saw it end (release, acquire).
+  std::atomic<uint32_t> finished;
   std::atomic<uint64_t> sequence;  // number of the operation on its communicator, 0 = none
   std::atomic<uint64_t> calls;     // API calls made so far
-  std::atomic<uint32_t>
-      waiting;  // ranks missing in the operation the rank waits for, 0 = it waits for nobody
+  // Ranks missing in the operation the rank waits for, 0 = it waits for nobody.
+  std::atomic<uint32_t> waiting;
   std::atomic<int32_t> waiting_for;  // one of them, -1 = none
-  std::atomic<uint32_t>
-      blames;  // 1 once a call failed because of another rank: this rank is no first cause
+  // 1 once a call failed because of another rank: this rank is no first cause.
+  std::atomic<uint32_t> blames;
   char padding[12];
 };
 
@@ -52,8 +52,8 @@ struct JobPage {
   uint32_t version;
   uint32_t ranks;
   uint64_t memory_limit_bytes;
-  std::atomic<uint32_t> aborting;  // not 0 once the launcher has begun to end the job: first failed
-                                   // rank + 1, or kNoRankFailed
+  // Not 0 once the launcher has begun to end the job: first failed rank + 1, or kNoRankFailed.
+  std::atomic<uint32_t> aborting;
   std::atomic<uint64_t> committed_bytes[kMaxJobRanks];
   RankActivity activity[kMaxJobRanks];
   BoardSlot board[kBoardSlots];

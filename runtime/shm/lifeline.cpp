@@ -68,12 +68,13 @@ Attached Attach() {
   }
   // Open for the life of the process. Its end means that the launcher was killed: nobody is left to
   // end this rank.
-  ProcessWatch::Get().WatchSocket(socket->get(), [] {
+  Result<ProcessWatch::Id> watch = ProcessWatch::Get().WatchSocket(socket->get(), [] {
     if (!InForkedChild()) _exit(128 + 9);
   });
+  if (!watch.ok()) return refuse("no thread or descriptor to watch it");
   page->activity[job.rank()].pid.store(getpid(), std::memory_order_relaxed);
   std::atexit([] {
-    if (RankActivity* a = Lifeline::Activity()) a->finished.store(1, std::memory_order_relaxed);
+    if (RankActivity* a = Lifeline::Activity()) a->finished.store(1, std::memory_order_release);
   });
   result.region = std::move(*region);
   result.page = page;
@@ -81,8 +82,8 @@ Attached Attach() {
 }
 
 const Attached& Get() {
-  static const Attached* attached =
-      new Attached(Attach());  // never unmapped: late threads still write notes
+  // Never unmapped: late threads still write notes.
+  static const Attached* attached = new Attached(Attach());
   return *attached;
 }
 

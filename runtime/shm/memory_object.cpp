@@ -79,9 +79,9 @@ Fault MemoryObject::Commit(uint64_t offset, uint64_t length) {
   budget.Refund(length);
   if (error != ENOSPC && error != ENOMEM)
     return Fault(FaultKind::kSystem, {uint64_t(error)}, "commit device memory");
-  return Fault(FaultKind::kMemoryExhausted,
-               {length, budget.available(), 0, budget.used(), budget.limit()},
-               "the size of /dev/shm");
+  return Fault(
+      FaultKind::kMemoryExhausted, {length, budget.available(), 0, budget.used(), budget.limit()},
+      error == ENOSPC ? "the size of /dev/shm" : "the memory of this machine or container");
 }
 
 void MemoryObject::Decommit(uint64_t offset, uint64_t length) {

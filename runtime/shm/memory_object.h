@@ -19,8 +19,8 @@ class MemoryObject {
   MemoryObject() = default;
   // `size` bytes of sparse memory, mode 0600, CLOEXEC.
   static Result<MemoryObject> Create(uint64_t size);
-  // Takes a descriptor that a peer sent. Refused unless it is a regular file of at least `min_size`
-  // bytes.
+  // Takes a descriptor that a peer sent. Refused unless it is a regular file of at
+  // least `min_size` bytes.
   static Result<MemoryObject> Adopt(int fd, uint64_t min_size);
 
   bool valid() const { return fd_.valid(); }
@@ -35,9 +35,9 @@ class MemoryObject {
   // Maps all of it read-write; never in core dumps, never inherited by forked children.
   Result<boost::interprocess::mapped_region> Map() const;
 
-  // Gives [offset, offset+length) pages. kMemoryExhausted when the budget or the machine has no
-  // room; nothing is committed then. Committing committed pages again charges again: callers keep
-  // track.
+  // Gives [offset, offset+length) pages. kMemoryExhausted when the budget or the machine has
+  // no room; nothing is committed then. Committing committed pages again charges again:
+  // callers keep track.
   Fault Commit(uint64_t offset, uint64_t length);
   // Returns the pages to the machine and to the budget; contents are lost.
   void Decommit(uint64_t offset, uint64_t length);

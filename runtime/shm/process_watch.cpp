@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <string>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/fork_guard.h"
+#include "base/quiet_thread.h"
 
 namespace hcclrun {
 
@@ -29,13 +30,17 @@ bool ProcessEnded(int32_t pid) {
   if (!f) return errno == ENOENT;
   bool ended = false;
   if (fgets(line, sizeof line, f)) {
-    const char* state =
-        strrchr(line, ')');  // the name may hold anything, the state follows its last parenthesis
+    // The name may hold anything; the state follows its last parenthesis.
+    const char* state = strrchr(line, ')');
     ended = state && (state[2] == 'Z' || state[2] == 'X');
   }
   fclose(f);
   return ended;
 }
+
+namespace {
+constexpr int kLookMs = 200;
+}  // namespace
 
 struct ProcessWatch::Impl {
   struct Entry {
@@ -51,21 +56,25 @@ struct ProcessWatch::Impl {
   bool started = false;
   UniqueFd wake;
 
-  Id Add(Entry entry) {
+  Result<Id> Add(Entry entry) {
     std::lock_guard<std::mutex> lock(mutex);
+    if (!started) {
+      if (Fault f = Start()) return f;
+      started = true;
+    }
     Id id = next++;
     entries.emplace(id, std::move(entry));
-    if (!started) {
-      started = true;
-      wake = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-      sigset_t all, before;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits the mask
-      std::thread([this] { Loop(); }).detach();
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    }
     Wake();
     return id;
+  }
+
+  Fault Start() {
+    if (!wake.valid()) wake = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake.valid()) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "create an eventfd");
+    std::thread thread;
+    if (Fault f = StartQuietThread([this] { Loop(); }, &thread)) return f;
+    thread.detach();
+    return Fault::None();
   }
 
   void Wake() {
@@ -92,8 +101,12 @@ struct ProcessWatch::Impl {
           }
         }
       }
-      if (poll(polled.data(), polled.size(), by_pid.empty() ? -1 : 200) < 0 && errno != EINTR)
-        return;
+      if (poll(polled.data(), polled.size(), by_pid.empty() ? -1 : kLookMs) < 0) {
+        // No memory just now, or a limit on descriptors that fell: nothing is known, go on soon.
+        for (pollfd& p : polled) p.revents = 0;
+        const timespec nap = {0, kLookMs * 1'000'000};
+        nanosleep(&nap, nullptr);
+      }
       uint64_t drained;
       if (polled[0].revents) (void)!read(wake.get(), &drained, sizeof drained);
       for (size_t i = 1; i < polled.size(); i++) {
@@ -135,7 +148,7 @@ ProcessWatch& ProcessWatch::Get() {
   return *watch;
 }
 
-ProcessWatch::Id ProcessWatch::WatchProcess(int32_t pid, std::function<void()> ended) {
+Result<ProcessWatch::Id> ProcessWatch::WatchProcess(int32_t pid, std::function<void()> ended) {
   Impl::Entry entry;
   entry.fd = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (entry.fd.valid()) fcntl(entry.fd.get(), F_SETFD, FD_CLOEXEC);
@@ -144,9 +157,11 @@ ProcessWatch::Id ProcessWatch::WatchProcess(int32_t pid, std::function<void()> e
   return impl_->Add(std::move(entry));
 }
 
-ProcessWatch::Id ProcessWatch::WatchSocket(int socket, std::function<void()> closed) {
+Result<ProcessWatch::Id> ProcessWatch::WatchSocket(int socket, std::function<void()> closed) {
   Impl::Entry entry;
   entry.fd = UniqueFd(fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  if (!entry.fd.valid())
+    return Fault(FaultKind::kSystem, {uint64_t(errno)}, "duplicate a descriptor");
   entry.callback = std::move(closed);
   return impl_->Add(std::move(entry));
 }

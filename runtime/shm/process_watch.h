@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/fault.h"
+
 namespace hcclrun {
 
 class ProcessWatch {
@@ -16,11 +18,11 @@ class ProcessWatch {
 
   // `ended` runs once on the watching thread; it must not block. The peer must be known to be alive
   // at the time of the call (its connection is open), or its pid could already belong to another
-  // process.
-  Id WatchProcess(int32_t pid, std::function<void()> ended);
+  // process. kSystem without a thread to watch.
+  Result<Id> WatchProcess(int32_t pid, std::function<void()> ended);
   // `closed` runs when the other end of `socket` closes or sends anything. The descriptor is
-  // duplicated.
-  Id WatchSocket(int socket, std::function<void()> closed);
+  // duplicated. kSystem when that fails, too.
+  Result<Id> WatchSocket(int socket, std::function<void()> closed);
   // After return the callback does not run any more. Not to be called from a callback.
   void Cancel(Id id);
 

@@ -3,31 +3,42 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <string>
 
 namespace hcclrun {
-namespace {
 
-// cpu.max of cgroup v2 ("quota period" or "max period"); UINT32_MAX without a limit.
-uint32_t CgroupProcessors() {
-  FILE* f = fopen("/sys/fs/cgroup/cpu.max", "re");
-  if (!f) return UINT32_MAX;
-  unsigned long long quota, period;
-  uint32_t result = UINT32_MAX;
-  if (fscanf(f, "%llu %llu", &quota, &period) == 2 && period > 0) {
-    result = static_cast<uint32_t>((quota + period - 1) / period);
+uint32_t UsableProcessors() {
+  // Larger than cpu_set_t where the machine has more processors than that has bits.
+  for (int bits = 1024; bits <= 65536; bits *= 4) {
+    cpu_set_t* set = CPU_ALLOC(bits);
+    if (!set) break;
+    const size_t bytes = CPU_ALLOC_SIZE(bits);
+    const int usable = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (usable > 0) return static_cast<uint32_t>(usable);
   }
-  fclose(f);
-  return result;
+  return 1;
 }
 
-}  // namespace
+double QuotaProcessors() {
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (v2 >> quota >> period)
+    return quota == "max" || period <= 0 ? 0 : atof(quota.c_str()) / period;
+  double v1_quota = 0;
+  std::ifstream q("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), p("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  return q >> v1_quota && p >> period && v1_quota > 0 && period > 0 ? v1_quota / period : 0;
+}
 
 uint32_t ProcessorCount() {
-  cpu_set_t set;
-  uint32_t allowed = 1;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) allowed = static_cast<uint32_t>(CPU_COUNT(&set));
-  return std::max(1u, std::min(allowed, CgroupProcessors()));
+  const uint32_t usable = UsableProcessors();
+  const double quota = QuotaProcessors();
+  if (quota <= 0 || quota >= usable) return usable;
+  return std::max(1u, static_cast<uint32_t>(std::ceil(quota)));
 }
 
 }  // namespace hcclrun

@@ -3,8 +3,13 @@
 
 namespace hcclrun {
 
-// Processors this process may use: its affinity mask, bounded by the quota of its cgroup (rounded
-// up). At least 1.
+// Processors in this process' affinity mask. At least 1.
+uint32_t UsableProcessors();
+
+// Processors that the quota of its cgroup is worth; 0 = no quota.
+double QuotaProcessors();
+
+// Processors this process may use: the former, bounded by the latter (rounded up). At least 1.
 uint32_t ProcessorCount();
 
 }  // namespace hcclrun

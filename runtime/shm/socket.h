@@ -1,7 +1,7 @@
 #pragma once
-// Abstract Unix sockets (SOCK_SEQPACKET: packets keep their borders) with descriptors attached.
-// Abstract names need no file and vanish with their owner. Peers of another user are refused by
-// SO_PEERCRED.
+// Abstract Unix sockets (SOCK_SEQPACKET: packets keep their borders) with descriptors
+// attached. Abstract names need no file and vanish with their owner. Peers of another user are
+// refused by SO_PEERCRED.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ inline constexpr size_t kMaxFdsPerPacket = 200;  // the kernel's limit is 253
 // kSystem with EADDRINUSE when the name is taken.
 Result<UniqueFd> ListenAbstract(const std::string& name, int backlog);
 // Retries while nobody listens, until the deadline; kRootUnreachable then. `give_up` (may be
-// nullptr) is polled every 200 ms and ends the wait early.
+// nullptr) is asked between two attempts and ends the wait early.
 Result<UniqueFd> ConnectAbstract(const std::string& name, Deadline deadline,
                                  bool (*give_up)() = nullptr);
 // Next connection of the same user; an invalid descriptor when the deadline passes.

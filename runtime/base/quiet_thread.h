@@ -1,0 +1,32 @@
+#pragma once
+// Threads of the library's own. They take no signals: those belong to the program's threads.
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/fault.h"
+
+namespace hcclrun {
+
+// Starts `body` in *thread, which the caller joins or detaches. kSystem when there is no thread to
+// be had; `body` is destroyed then.
+template <class Body>
+Fault StartQuietThread(Body body, std::thread* thread) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited
+  Fault fault;
+  try {
+    *thread = std::thread(std::move(body));
+  } catch (const std::system_error& e) {
+    fault = Fault(FaultKind::kSystem, {uint64_t(e.code().value())}, "start a thread");
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return fault;
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,368 @@
+#include "comm/transfer_task.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "collective/kernels.h"
+#include "comm/abort.h"
+#include "comm/details.h"
+#include "device/heap.h"
+#include "shm/lifeline.h"
+#include "shm/wait_policy.h"
+
+namespace hcclrun {
+namespace {
+
+using Stage = Transfer::Stage;
+
+// Bytes up to which a transfer may run inside the call that enqueues it, and from which stores
+// bypass the caches: as for collectives.
+constexpr uint64_t kInlineBytes = 16 << 10;
+constexpr uint64_t kStreamingBytes = uint64_t{32} << 20;
+
+constexpr uint32_t Bit(TransferEnd end) { return 1u << end; }
+constexpr TransferEnd Other(TransferEnd end) {
+  return end == kSenderEnd ? kReceiverEnd : kSenderEnd;
+}
+
+}  // namespace
+
+TransferTask::TransferTask(std::shared_ptr<Communicator> comm, CallId call,
+                           std::vector<Transfer> transfers)
+    : comm_(std::move(comm)), call_(call), transfers_(std::move(transfers)) {
+  for (const Transfer& t : transfers_) {
+    bytes_ += t.buffer.bytes;
+    if (t.end == kSenderEnd && t.buffer.is_private) has_private_sends_ = true;
+  }
+}
+
+TransferTask::~TransferTask() {
+  if (started_)
+    comm_->view().ranks[comm_->rank()].transfers_done.fetch_add(1, std::memory_order_seq_cst);
+  if (queued_by != 0 && !over_) SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
+  for (uint64_t offset : copies_) comm_->device()->heap().Free(offset);
+}
+
+void TransferTask::OnStreamFailed() {
+  for (Transfer& t : transfers_) t.call.is_skipped = 1;
+}
+
+TransferSlot& TransferTask::SlotOf(const Transfer& t) const {
+  const uint32_t me = comm_->rank();
+  TransferChannel& channel = t.end == kSenderEnd ? comm_->view().channel(me, t.peer)
+                                                 : comm_->view().channel(t.peer, me);
+  return channel.slot(t.number);
+}
+
+bool TransferTask::CanGoOn(const Transfer& t) const {
+  const TransferSlot& slot = SlotOf(t);
+  switch (t.stage) {
+    case Stage::kPost:
+      return slot.generation.load(std::memory_order_seq_cst) == t.number / kTransferSlots;
+    case Stage::kMatch:
+      return slot.ends.load(std::memory_order_seq_cst) == (Bit(kSenderEnd) | Bit(kReceiverEnd));
+    case Stage::kMove:
+      return slot.moved.load(std::memory_order_seq_cst) == t.parts ||
+             (t.remote && slot.claimed.load(std::memory_order_seq_cst) < t.parts);
+    case Stage::kDone:
+      return false;
+  }
+  return false;
+}
+
+bool TransferTask::AnyCanGoOn() const {
+  return std::any_of(transfers_.begin(), transfers_.end(),
+                     [this](const Transfer& t) { return CanGoOn(t); });
+}
+
+bool TransferTask::AllDone() const {
+  return std::all_of(transfers_.begin(), transfers_.end(),
+                     [](const Transfer& t) { return t.stage == Stage::kDone; });
+}
+
+bool TransferTask::TryPost(Transfer& t) {
+  if (!CanGoOn(t)) return false;
+  TransferSlot& slot = SlotOf(t);
+  slot.calls[t.end] = t.call;
+  const uint32_t before = slot.ends.fetch_or(Bit(t.end), std::memory_order_seq_cst);
+  if (before) comm_->view().event_of(t.peer).Notify();
+  t.stage = Stage::kMatch;
+  return true;
+}
+
+bool TransferTask::TryPostAll() {
+  bool all = true;
+  for (Transfer& t : transfers_) {
+    if (t.stage == Stage::kPost && !TryPost(t)) all = false;
+  }
+  return all;
+}
+
+// Both ends have posted. What the peer wrote is copied first and validated then.
+Fault TransferTask::Match(Transfer& t) {
+  const TransferCall theirs = SlotOf(t).calls[Other(t.end)];
+  if (theirs.is_skipped || t.call.is_skipped || theirs.count != t.call.count || theirs.dtype != t.call.dtype)
+    return FaultOf(FaultKind::kTransferMismatch, t);
+  const uint64_t heap = comm_->heap_bytes(t.peer);
+  t.parts = (t.buffer.bytes + kTransferPart - 1) / kTransferPart;
+  if (t.buffer.is_private) {
+    if (Fault f = CheckDeviceRange(t.buffer.address, t.buffer.bytes, "recvBuf")) return f;
+  }
+  if (theirs.is_private) return Fault::None();
+  if (t.buffer.bytes > heap || theirs.offset > heap - t.buffer.bytes)
+    return Fault(FaultKind::kInternal, "a peer posted a buffer outside its heap");
+  t.remote = comm_->heap_base(t.peer) + theirs.offset;
+  return Fault::None();
+}
+
+// Moves parts as long as there are any; true when anything was moved or all is complete.
+bool TransferTask::Move(Transfer& t) {
+  TransferSlot& slot = SlotOf(t);
+  bool worked = false;
+  while (t.remote && slot.claimed.load(std::memory_order_seq_cst) < t.parts) {
+    const uint64_t part = slot.claimed.fetch_add(1, std::memory_order_seq_cst);
+    if (part >= t.parts) break;
+    const uint64_t at = part * kTransferPart;
+    char* mine = t.buffer.address + at;
+    char* theirs = t.remote + at;
+    char* to = t.end == kSenderEnd ? theirs : mine;
+    const char* from = t.end == kSenderEnd ? mine : theirs;
+    if (to != from) {
+      CopyBytes(&to, 1, from, std::min(kTransferPart, t.buffer.bytes - at),
+                t.buffer.bytes >= kStreamingBytes);
+    }
+    worked = true;
+    if (slot.moved.fetch_add(1, std::memory_order_seq_cst) + 1 == t.parts) {
+      slot.completed_ns.store(NowNs(), std::memory_order_relaxed);
+      comm_->view().event_of(t.peer).Notify();
+    }
+  }
+  if (slot.moved.load(std::memory_order_seq_cst) < t.parts) return worked;
+  // The last part can be counted an instant before its mover stored the time: then now is right.
+  const int64_t at = slot.completed_ns.load(std::memory_order_relaxed);
+  completed_ns_ = std::max(completed_ns_, at ? at : NowNs());
+  Leave(t);
+  return true;
+}
+
+void TransferTask::Leave(Transfer& t) {
+  TransferSlot& slot = SlotOf(t);
+  t.stage = Stage::kDone;
+  if (slot.left.fetch_add(1, std::memory_order_seq_cst) == 0) return;
+  slot.ends.store(0, std::memory_order_relaxed);
+  slot.left.store(0, std::memory_order_relaxed);
+  slot.claimed.store(0, std::memory_order_relaxed);
+  slot.moved.store(0, std::memory_order_relaxed);
+  slot.completed_ns.store(0, std::memory_order_relaxed);
+  slot.generation.store(t.number / kTransferSlots + 1,
+                        std::memory_order_seq_cst);  // publishes the resets
+  comm_->view().event_of(t.peer).Notify();
+  comm_->view().event_of(comm_->rank()).Notify();  // another stream's task
+}
+
+bool TransferTask::Step(Transfer& t, Fault* fault) {
+  switch (t.stage) {
+    case Stage::kPost:
+      return TryPost(t);
+    case Stage::kMatch:
+      if (!CanGoOn(t)) return false;
+      *fault = Match(t);
+      if (*fault && fault->kind != FaultKind::kTransferMismatch)  // which the peer finds itself
+        SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());
+      if (*fault) {
+        Leave(t);
+      } else {
+        t.stage = Stage::kMove;
+      }
+      return true;
+    case Stage::kMove:
+      return Move(t);
+    case Stage::kDone:
+      return false;
+  }
+  return false;
+}
+
+Fault TransferTask::CopyOutPrivateSends() {
+  for (Transfer& t : transfers_) {
+    if (t.end != kSenderEnd || !t.buffer.is_private || t.buffer.bytes == 0) continue;
+    if (Fault f = CheckDeviceRange(t.buffer.address, t.buffer.bytes, "sendBuf")) return f;
+    Heap& heap = comm_->device()->heap();
+    Result<uint64_t> copy = heap.Allocate(t.buffer.bytes, kDevicePage);
+    if (!copy.ok()) return copy.fault();
+    copies_.push_back(*copy);
+    memcpy(heap.base() + *copy, t.buffer.address, t.buffer.bytes);
+    t.buffer.address = heap.base() + *copy;
+    t.call.offset = *copy;
+    t.call.is_private = 0;
+    t.buffer.is_private = false;
+  }
+  return Fault::None();
+}
+
+Task::Progress TransferTask::Advance(Fault* fault) {
+  const Progress progress = Go(fault);
+  over_ = progress == Progress::kDone;
+  return progress;
+}
+
+Task::Progress TransferTask::Go(Fault* fault) {
+  if (!started_) {
+    started_ = true;
+    // What was queued behind a failure must not meet what the peer had announced before it.
+    if (Fault f = comm_->AsyncFault()) {
+      *fault = std::move(f);
+      return Progress::kDone;
+    }
+    if (has_private_sends_) {
+      if (Fault f = CopyOutPrivateSends()) {
+        SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());  // the peers would wait
+        *fault = std::move(f);
+        return Progress::kDone;
+      }
+    }
+    // This may be the enqueuing call: announce a large transfer, but do not run it here.
+    if (bytes_ > kInlineBytes && TryPostAll()) return Progress::kWaiting;
+  }
+  for (;;) {
+    bool worked;
+    do {
+      worked = false;
+      for (Transfer& t : transfers_) {
+        Fault f;
+        while (Step(t, &f)) worked = true;
+        if (f && !fault_) fault_ = std::move(f);
+      }
+    } while (worked);
+    if (AllDone()) {
+      if (completed_ns_ == 0) completed_ns_ = NowNs();
+      *fault = std::move(fault_);
+      return Progress::kDone;
+    }
+    if (!waiting_) {
+      waiting_ = true;
+      waiting_since_ns_ = NowNs();
+      deadline_ = Deadline::After(comm_->config().exec_timeout_ms);
+    }
+    Fault trouble = Trouble();
+    if (!trouble) {
+      NoteStall();
+      return Progress::kWaiting;
+    }
+    // A peer may have gone right after it did its part: what can go on, goes on.
+    if (AnyCanGoOn()) continue;
+    *fault = fault_ ? std::move(fault_) : std::move(trouble);
+    return Progress::kDone;
+  }
+}
+
+Fault TransferTask::FaultOf(FaultKind kind, const Transfer& t) const {
+  const ControlView& view = comm_->view();
+  const uint32_t me = comm_->rank();
+  const uint32_t from = t.end == kSenderEnd ? me : t.peer;
+  const uint32_t to = t.end == kSenderEnd ? t.peer : me;
+  TransferChannel& channel = view.channel(from, to);
+  const TransferSlot& slot = SlotOf(t);
+  // In stage kPost the slot still belongs to an earlier transfer.
+  const uint32_t ends = t.stage == Stage::kPost ? 0 : slot.ends.load(std::memory_order_seq_cst);
+  auto side = [&](TransferEnd end, uint32_t rank) {
+    TransferDetail::Side s;
+    s.position = PositionOf(view, rank);
+    s.called = channel.called[end].load(std::memory_order_seq_cst);
+    s.posted = ends & Bit(end);
+    s.call = s.posted ? slot.calls[end] : TransferCall{};
+    return s;
+  };
+  auto detail = std::make_shared<TransferDetail>();
+  detail->communicator = comm_->name();
+  detail->own_rank = me;
+  detail->transfer = t.number;
+  detail->sender = side(kSenderEnd, from);
+  detail->receiver = side(kReceiverEnd, to);
+  Fault fault(kind, {t.number});
+  if (kind == FaultKind::kTransferGone) {
+    const RankRecord& record = view.ranks[t.peer];
+    fault.n = {t.peer, uint64_t(record.pid), t.number,
+               uint64_t(record.exit_status.load(std::memory_order_relaxed))};
+  }
+  fault.detail = std::move(detail);
+  return fault;
+}
+
+Fault TransferTask::Trouble() {
+  const ControlView& view = comm_->view();
+  if (Fault f = comm_->AsyncFault()) {
+    for (const Transfer& t : transfers_) {
+      if (t.stage == Stage::kDone) continue;
+      if (f.kind == FaultKind::kExecTimeout) {
+        Fault mine = FaultOf(FaultKind::kTransferTimeout, t);
+        mine.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
+        return mine;
+      }
+      if ((f.kind == FaultKind::kRankDied || f.kind == FaultKind::kRankExited) && f.n[0] == t.peer)
+        return FaultOf(FaultKind::kTransferGone, t);
+    }
+    return f;
+  }
+  for (const Transfer& t : transfers_) {
+    if (t.stage == Stage::kDone || CanGoOn(t)) continue;
+    const RankState state =
+        static_cast<RankState>(view.ranks[t.peer].state.load(std::memory_order_seq_cst));
+    if (state == RankState::kAlive) continue;
+    if (state == RankState::kDestroyed) {
+      // What was called before HcclCommDestroy still runs.
+      const uint32_t me = comm_->rank();
+      TransferChannel& channel =
+          t.end == kSenderEnd ? view.channel(me, t.peer) : view.channel(t.peer, me);
+      if (channel.called[Other(t.end)].load(std::memory_order_seq_cst) > t.number) continue;
+    }
+    return FaultOf(FaultKind::kTransferGone, t);
+  }
+  if (!deadline_.passed()) return Fault::None();
+  SetAbort(view, AbortCause::kTimeout, comm_->rank());
+  for (const Transfer& t : transfers_) {
+    if (t.stage == Stage::kDone) continue;
+    Fault f = FaultOf(FaultKind::kTransferTimeout, t);
+    f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
+    return f;
+  }
+  return Fault::None();
+}
+
+void TransferTask::WaitForProgress(int64_t limit_ns) {
+  const ControlView& view = comm_->view();
+  auto ready = [this, &view] {
+    return AnyCanGoOn() || view.header->abort_word.load(std::memory_order_seq_cst) != 0;
+  };
+  if (WaitPolicy::OfThread().Outlast(view.header->oversubscribed != 0, ready)) return;
+  NoteWaiting(true);
+  view.event_of(comm_->rank()).WaitOnce(ready, deadline_.Remaining(limit_ns));
+  NoteWaiting(false);
+}
+
+void TransferTask::NoteStall() const {
+  if (!comm_->stall().Due(waiting_since_ns_)) return;
+  for (const Transfer& t : transfers_) {
+    if (t.stage == Stage::kDone) continue;
+    Fault f = FaultOf(FaultKind::kTransferTimeout, t);
+    f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
+    TellStall(f);
+    return;
+  }
+}
+
+// For the launcher's verdict: whom this rank sleeps for.
+void TransferTask::NoteWaiting(bool begins) const {
+  RankActivity* activity = Lifeline::Activity();
+  if (!activity) return;
+  uint32_t missing = 0;
+  int32_t first = -1;
+  for (const Transfer& t : transfers_) {
+    if (!begins || t.stage == Stage::kDone) continue;
+    if (missing++ == 0) first = static_cast<int32_t>(t.peer);
+  }
+  activity->waiting_for.store(first, std::memory_order_relaxed);
+  activity->waiting.store(missing, std::memory_order_relaxed);
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,84 @@
+#pragma once
+// Sends and receives of one call, as a task of its stream: one item for HcclSend and HcclRecv, any
+// number for HcclBatchSendRecv. The items of a task do not wait for each other. A task posts nothing
+// before the stream has come to it: the other end may move the bytes as soon as both have posted.
+
+#include <memory>
+#include <vector>
+
+#include "base/call.h"
+#include "comm/communicator.h"
+#include "comm/control_block.h"
+#include "device/task.h"
+
+namespace hcclrun {
+
+// One end of one transfer. Stages go by the protocol in transfer_channel.h.
+struct Transfer {
+  enum class Stage {
+    kPost,   // until the slot is free
+    kMatch,  // until the other end is there
+    kMove,   // until all parts are moved
+    kDone,
+  };
+  TransferEnd end;
+  uint32_t peer;
+  uint64_t number;  // on the pair, k
+  TransferCall call;
+  Buffer buffer;
+  Stage stage = Stage::kPost;
+  uint64_t parts = 0;
+  char* remote = nullptr;  // the peer's buffer, null where only the peer can address it
+};
+
+class TransferTask : public Task {
+ public:
+  TransferTask(std::shared_ptr<Communicator> comm, CallId call, std::vector<Transfer> transfers);
+  ~TransferTask() override;
+
+  Progress Advance(Fault* fault) override;
+  // As a collective: the peers learn that the transfer was skipped.
+  bool RunsAfterFailure() const override { return true; }
+  void OnStreamFailed() override;
+  void WaitForProgress(int64_t limit_ns) override;
+  bool CheapToStart() const override { return true; }
+  int64_t CompletedAtNs() const override { return completed_ns_; }
+  const char* Name() const override { return CallName(call_); }
+
+ private:
+  Progress Go(Fault* fault);
+  TransferSlot& SlotOf(const Transfer& t) const;
+  bool CanGoOn(const Transfer& t) const;
+  bool AnyCanGoOn() const;
+  bool AllDone() const;
+  // One attempt at the current stage; false when it must wait. A fault that concerns the transfer
+  // alone ends it.
+  bool Step(Transfer& t, Fault* fault);
+  bool TryPost(Transfer& t);
+  bool TryPostAll();
+  Fault Match(Transfer& t);
+  bool Move(Transfer& t);
+  void Leave(Transfer& t);
+  // Makes a buffer that only this process can address one that the receiver can.
+  Fault CopyOutPrivateSends();
+  Fault Trouble();  // what makes waiting pointless, if anything
+  Fault FaultOf(FaultKind kind, const Transfer& t) const;
+  void NoteWaiting(bool begins) const;
+  void NoteStall() const;
+
+  std::shared_ptr<Communicator> comm_;
+  const CallId call_;
+  std::vector<Transfer> transfers_;
+  uint64_t bytes_ = 0;
+  std::vector<uint64_t> copies_;  // of private sends, heap offsets
+  bool has_private_sends_ = false;
+  bool started_ = false;  // Advance() has been called
+  bool over_ = false;     // and has returned kDone
+  bool waiting_ = false;  // deadline_ is set
+  Deadline deadline_ = Deadline::Never();
+  int64_t waiting_since_ns_ = 0;
+  int64_t completed_ns_ = 0;
+  Fault fault_;  // the first
+};
+
+}  // namespace hcclrun

@@ -1,0 +1,62 @@
+// Communicator's half of sends and receives: arguments become numbered transfers of a task.
+
+#include <cstring>
+
+#include "comm/communicator.h"
+#include "comm/transfer_task.h"
+#include "shm/lifeline.h"
+
+namespace hcclrun {
+
+Fault Communicator::SubmitTransfers(CallId call, const std::vector<TransferRequest>& requests,
+                                    const std::shared_ptr<Stream>& stream) {
+  if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
+  if (Fault f = AsyncFault()) return f;
+  std::vector<Transfer> transfers;
+  transfers.reserve(requests.size());
+  for (const TransferRequest& request : requests) {
+    Result<Buffer> buffer =
+        Locate(request.buffer, request.count * ElementSize(request.dtype),
+               call == CallId::HcclSend ? "sendBuf" : call == CallId::HcclRecv ? "recvBuf" : "buf");
+    if (!buffer.ok()) return buffer.fault();
+    Transfer t{};
+    t.end = request.end;
+    t.peer = request.peer;
+    t.buffer = *buffer;
+    // The user may unmap the buffer before the transfer runs; the heap stays mapped.
+    if (!buffer->is_private) t.buffer.address = heap_base(rank_) + buffer->heap_offset;
+    t.call.count = request.count;
+    t.call.offset = buffer->heap_offset;
+    t.call.call = static_cast<uint32_t>(call);
+    t.call.stream = stream->id();
+    t.call.dtype = static_cast<uint8_t>(request.dtype);
+    t.call.is_private = buffer->is_private;
+    transfers.push_back(t);
+  }
+
+  std::lock_guard<std::mutex> lock(issue_mutex_);
+  RankRecord& record = view().ranks[rank_];
+  const uint64_t number = record.transfers.load(std::memory_order_relaxed);
+  for (Transfer& t : transfers) {
+    next_transfer_[t.end].resize(size_);
+    t.number = next_transfer_[t.end][t.peer]++;
+    t.call.number = number;
+  }
+  auto task = std::make_unique<TransferTask>(shared_from_this(), call, transfers);
+  record.call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
+  if (Fault f = stream->Enqueue(std::move(task))) {
+    for (const Transfer& t : transfers) next_transfer_[t.end][t.peer]--;
+    return f;
+  }
+  record.transfers.store(number + 1, std::memory_order_relaxed);
+  for (const Transfer& t : transfers) {
+    TransferChannel& channel =
+        t.end == kSenderEnd ? view().channel(rank_, t.peer) : view().channel(t.peer, rank_);
+    channel.called[t.end].store(t.number + 1, std::memory_order_seq_cst);
+  }
+  if (RankActivity* activity = Lifeline::Activity())
+    activity->sequence.store(number + 1, std::memory_order_relaxed);
+  return Fault::None();
+}
+
+}  // namespace hcclrun

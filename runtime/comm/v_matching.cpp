@@ -1,0 +1,126 @@
+#include "comm/v_matching.h"
+
+#include "comm/communicator.h"
+#include "comm/matching.h"
+
+namespace hcclrun {
+namespace {
+
+// The arrays that AllGatherV and ReduceScatterV have.
+constexpr VArray FirstArray(Op op) { return op == Op::kAllGatherV ? kRecvCounts : kSendCounts; }
+
+bool IsPairwise(Op op) { return op == Op::kAllToAllV || op == Op::kAllToAllVC; }
+
+}  // namespace
+
+void VMatch::Publish(uint64_t sequence) const { comm_.arguments().Write(sequence, *arguments_); }
+
+// Whether the rank has posted the same kind of operation, with readable arrays.
+bool VMatch::Comparable(uint64_t sequence, uint32_t rank) const {
+  const ControlView& view = comm_.view();
+  if (view.posted_by(sequence, rank).load(std::memory_order_seq_cst) != sequence + 1) return false;
+  const Descriptor& posted = view.descriptor(sequence, rank);
+  return posted.op == static_cast<uint8_t>(arguments_->op) &&
+         PeerArguments(comm_, rank, posted);
+}
+
+bool VMatch::Differs(uint64_t sequence, uint32_t reference) const {
+  const uint32_t me = comm_.rank();
+  if (!IsPairwise(arguments_->op)) {
+    return reference != kNoRank && Comparable(sequence, reference) &&
+           UnequalArrays(sequence, reference, me);
+  }
+  const ControlView& view = comm_.view();
+  if (arguments_->op == Op::kAllToAllVC && reference != kNoRank &&
+      view.descriptor(sequence, reference).args_hash != arguments_->matrix_hash)
+    return true;
+  for (uint32_t r = 0; r < comm_.size(); r++) {
+    if (!Comparable(sequence, r)) continue;
+    if (UnequalPair(sequence, me, r) || UnequalPair(sequence, r, me)) return true;
+  }
+  return false;
+}
+
+std::optional<ArrayDifference> VMatch::Find(uint64_t sequence) const {
+  const ControlView& view = comm_.view();
+  std::vector<uint32_t> there;
+  for (uint32_t r = 0; r < comm_.size(); r++) {
+    // One that has left may have given its ring back.
+    const bool here =
+        r == comm_.rank() || view.ranks[r].state.load() == uint32_t(RankState::kAlive);
+    if (here && Comparable(sequence, r)) there.push_back(r);
+  }
+  for (size_t i = 0; i < there.size(); i++) {
+    if (!IsPairwise(arguments_->op)) {
+      if (i == 0) continue;
+      if (auto found = UnequalArrays(sequence, there[0], there[i])) return found;
+      continue;
+    }
+    for (uint32_t r : there) {
+      if (auto found = UnequalPair(sequence, there[i], r)) return found;
+    }
+  }
+  if (arguments_->op != Op::kAllToAllVC) return std::nullopt;
+  for (uint32_t r : there) {
+    if (auto found = UnequalMatrix(sequence, r)) return found;
+  }
+  for (uint32_t r : there) {
+    if (view.descriptor(sequence, r).args_hash == arguments_->matrix_hash) continue;
+    return ArrayDifference{{comm_.rank(), "sendCountMatrix", kNoIndex, kNoIndex, 0},
+                           {r, "sendCountMatrix", kNoIndex, kNoIndex, 0}};
+  }
+  return std::nullopt;
+}
+
+// Both arrays of AllGatherV or ReduceScatterV.
+std::optional<ArrayDifference> VMatch::UnequalArrays(uint64_t sequence, uint32_t a,
+                                                     uint32_t b) const {
+  const PeerArguments of_a(comm_, a, comm_.view().descriptor(sequence, a)),
+      of_b(comm_, b, comm_.view().descriptor(sequence, b));
+  const bool gathers = arguments_->op == Op::kAllGatherV;
+  const VArray counts = FirstArray(arguments_->op);
+  for (const VArray array : {counts, VArray(counts + 1)}) {
+    const char* name = array == counts ? (gathers ? "recvCounts" : "sendCounts")
+                                       : (gathers ? "recvDispls" : "sendDispls");
+    for (uint32_t i = 0; i < comm_.size(); i++) {
+      const uint64_t x = of_a.At(array, i), y = of_b.At(array, i);
+      if (x != y) return ArrayDifference{{a, name, i, kNoIndex, x}, {b, name, i, kNoIndex, y}};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ArrayDifference> VMatch::UnequalPair(uint64_t sequence, uint32_t from,
+                                                   uint32_t to) const {
+  const ControlView& view = comm_.view();
+  const uint64_t sent =
+      PeerArguments(comm_, from, view.descriptor(sequence, from)).At(kSendCounts, to);
+  const uint64_t expected =
+      PeerArguments(comm_, to, view.descriptor(sequence, to)).At(kRecvCounts, from);
+  if (sent == expected) return std::nullopt;
+  if (arguments_->op == Op::kAllToAllVC) {
+    return ArrayDifference{{from, "sendCountMatrix", from, to, sent},
+                           {to, "sendCountMatrix", from, to, expected}};
+  }
+  return ArrayDifference{{from, "sendCounts", to, kNoIndex, sent},
+                         {to, "recvCounts", from, kNoIndex, expected}};
+}
+
+// The own matrix against the row and the column that another rank has posted.
+std::optional<ArrayDifference> VMatch::UnequalMatrix(uint64_t sequence, uint32_t rank) const {
+  const PeerArguments theirs(comm_, rank, comm_.view().descriptor(sequence, rank));
+  const uint32_t ranks = comm_.size();
+  for (uint32_t peer = 0; peer < ranks; peer++) {
+    for (bool row : {true, false}) {
+      const uint32_t i = row ? rank : peer, j = row ? peer : rank;
+      const uint64_t mine = arguments_->matrix[uint64_t{i} * ranks + j],
+                     other = theirs.At(row ? kSendCounts : kRecvCounts, peer);
+      if (mine == other) continue;
+      return ArrayDifference{{comm_.rank(), "sendCountMatrix", i, j, mine},
+                             {rank, "sendCountMatrix", i, j, other}};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,43 @@
+#pragma once
+// From the arguments of an operation to the communicator's queue.
+
+#include <memory>
+
+#include "comm/comm_table.h"
+#include "comm/communicator.h"
+#include "device/stream.h"
+#include "hccl/group.h"
+#include "hccl/hccl_types.h"
+
+namespace hcclrun {
+
+inline OpRequest Request(Op op, CallId call, int32_t type, uint64_t count, const void* in,
+                         void* out) {
+  OpRequest r;
+  r.op = op;
+  r.call = call;
+  r.dtype = static_cast<DataType>(type);
+  r.count = count;
+  r.in = in;
+  r.out = out;
+  return r;
+}
+
+// Hands the operation over.
+inline Fault Submit(const OpRequest& request, const std::shared_ptr<Communicator>& comm,
+                    aclrtStream stream) {
+  Result<std::shared_ptr<Stream>> s = Stream::From(stream);
+  if (!s.ok()) return s.fault();
+  if (InGroup()) {
+    KeepOperation(comm, request, *s);
+    return Fault::None();
+  }
+  return comm->Submit(request, *s);
+}
+
+inline Fault Submit(const OpRequest& request, HcclComm comm, aclrtStream stream) {
+  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+  return c.ok() ? Submit(request, *c, stream) : c.fault();
+}
+
+}  // namespace hcclrun
