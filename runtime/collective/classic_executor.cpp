@@ -4,17 +4,28 @@
 
 #include <array>
 
+#include "base/thread_value.h"
 #include "collective/executor.h"
 #include "collective/kernels.h"
 
 namespace hcclrun {
 
+namespace {
+
+// Pointer lists live in the driver's thread: pieces come in millions, ranks in hundreds.
+struct PointerLists {
+  std::vector<void*> destinations;
+  std::vector<const void*> sources;
+  std::vector<char*> copies;
+};
+
+}  // namespace
+
 void ExecutePiece(const OpRun& run, const Piece& piece) {
   if (piece.bytes == 0) return;
   const uint32_t ranks = run.shape.ranks;
-  // Pointer lists live in the driver's thread: pieces come in millions, ranks in hundreds.
-  thread_local std::vector<void*> destinations;
-  thread_local std::vector<const void*> sources;
+  const bool streaming = run.streaming && piece.dst_space == Space::kOut;
+  auto& [destinations, sources, copies] = ThreadValue<PointerLists>::Get();
   destinations.clear();
   sources.clear();
   if (piece.dst_rank == kAllRanks) {
@@ -28,17 +39,16 @@ void ExecutePiece(const OpRun& run, const Piece& piece) {
       sources.push_back(run.operands->At(piece.src_space, r) + piece.src_offset);
     Reduce(run.dtype, run.reduce_op, destinations.data(), static_cast<int>(destinations.size()),
            sources.data(), static_cast<int>(sources.size()), piece.bytes / run.shape.elem,
-           run.streaming);
+           streaming);
     return;
   }
   const char* source = run.operands->At(piece.src_space, piece.src_rank) + piece.src_offset;
-  thread_local std::vector<char*> copies;
   copies.clear();
   for (void* d : destinations) {
     if (d != source) copies.push_back(static_cast<char*>(d));
   }
   if (!copies.empty())
-    CopyBytes(copies.data(), static_cast<int>(copies.size()), source, piece.bytes, run.streaming);
+    CopyBytes(copies.data(), static_cast<int>(copies.size()), source, piece.bytes, streaming);
 }
 
 namespace {

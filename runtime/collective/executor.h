@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "collective/claims.h"
 #include "collective/plan.h"
 
 namespace hcclrun {
@@ -45,7 +46,13 @@ struct OpRun {
   uint32_t rank = 0;
   const Operands* operands = nullptr;
   std::atomic<uint64_t>* barrier = nullptr;
-  bool streaming = false;  // non-temporal stores
+  bool streaming = false;  // non-temporal stores to kOut; stages are read again at once
+
+  // Cooperative execution. The operands of every rank must be there, and shape and homes the same
+  // in all processes.
+  Claims* claims = nullptr;  // in shared memory, used instead of `barrier`
+  uint32_t homes = 1;        // in use, at most kMaxHomes: as many as threads can run at once
+  bool crowded = false;      // ranks outnumber processors
 
   uint64_t phases = 0;   // plan->phases()
   uint64_t phase = 0;    // next to execute
@@ -70,6 +77,15 @@ class Executor {
 
 // Each rank does its own pieces of every phase between the barriers.
 const Executor& ClassicExecutor();
+
+// Any thread of any rank does pieces of the phase that is open, until there are none; nothing
+// happens before OpenForAll(). `last_arrival` runs in the thread that finished the last piece of a
+// phase. State::kFinished only there: the others learn from what it publishes.
+const Executor& CooperativeExecutor();
+// Begins cooperative execution: by one thread, which its caller elects, of a run with phases.
+void OpenForAll(const OpRun& run);
+// Does all pieces of all phases in this thread. The caller publishes the completion.
+void ExecuteAlone(const OpRun& run);
 
 // Does one piece. Pieces whose source and destination are the same bytes do nothing.
 void ExecutePiece(const OpRun& run, const Piece& piece);

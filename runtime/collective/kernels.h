@@ -2,9 +2,9 @@
 // Copying one range to many places and reducing many ranges into many places: the inner loops of
 // every collective.
 //
-// A kernel reads every source byte once and writes every destination byte once, from registers. It
-// takes buffers of any alignment. It is a plain function of its arguments: no state, no locks, any
-// thread.
+// A kernel reads every source byte once and writes every destination byte once, from registers.
+// It takes buffers of any alignment. It is a plain function of its arguments: no state, no
+// locks, any thread.
 //
 // Aliasing: a destination may be exactly the source (CopyBytes) or exactly one of the sources
 // (Reduce); all loads of a vector precede its stores. Any other overlap of a destination with a
@@ -32,12 +32,11 @@ void CopyBytes(char* const* dst, int ndst, const char* src, uint64_t n, bool str
 //
 // The result is one bit pattern, on every processor, in every split of the elements over calls:
 // * fp16, bf16, fp32: each step is rounded to the element type, to nearest even; subnormals and
-// infinities are kept,
-//   overflow gives infinity. The calling thread's rounding mode, flush-to-zero and traps are set
-//   aside meanwhile.
+//   infinities are kept, overflow gives infinity. The calling thread's rounding mode,
+//   flush-to-zero and traps are set aside meanwhile.
 // * A result that is NaN is the positive quiet NaN without payload (which NaN an addition returns
-// differs between
-//   processors). max and min return it if any source is NaN, and order -0 before +0.
+//   differs between processors). max and min return it if any source is NaN, and order -0 before
+//   +0.
 // * Integers wrap around.
 // * One source is copied as it is.
 void Reduce(DataType type, ReduceOp op, void* const* dst, int ndst, const void* const* src,

@@ -95,8 +95,8 @@ struct VectorBf16Sum {
 };
 
 // Halves to floats and back, D the tag of the floats, H of as many int16_t.
-#if HWY_TARGET == \
-    HWY_SSE4  // no conversion instructions: the algorithm of HalfToFloat and FloatToHalf
+#if HWY_TARGET == HWY_SSE4
+// No conversion instructions: the algorithm of HalfToFloat and FloatToHalf.
 template <class D, class H>
 HWY_INLINE hn::Vec<D> Widen(D d, hn::Vec<H> half) {
   const hn::RebindToSigned<D> i32;

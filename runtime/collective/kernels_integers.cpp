@@ -25,8 +25,8 @@ HWY_INLINE V Product(D d, V a, V b) {
     const auto odd = hn::ShiftRight<8>(hn::BitCast(wide, a)) *
                      hn::And(hn::BitCast(wide, b), hn::Set(wide, 0xff00));
     return hn::BitCast(d, hn::Or(hn::And(even, hn::Set(wide, 0xff)), odd));
-  } else if constexpr (sizeof(hn::TFromD<D>) ==
-                       8) {  // low * low + ((low * high + high * low) << 32)
+  } else if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    // low * low + ((low * high + high * low) << 32)
     const hn::Repartition<uint32_t, D> halves;
     const auto x = hn::BitCast(halves, a);
     const auto y = hn::BitCast(halves, b);

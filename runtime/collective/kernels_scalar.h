@@ -5,9 +5,11 @@
 // An accumulator type A offers
 //   kBytes          bytes of memory that one accumulator covers
 //   kQuick          false (see kernels_loop.h)
-//   Value           what is held in registers
 //   kFew            (here only) up to how many elements are quicker one by one than in a padded
-//   vector Load(p)         the first source's elements Step(v, p)      one more source, rounded
+//                   vector
+//   Value           what is held in registers
+//   Load(p)         the first source's elements
+//   Step(v, p)      one more source, rounded
 //   Finish(v)       the result r, NaN made canonical
 //   Store(r, p), Stream(r, p)
 // Vector accumulators in the kernel files have the same shape. Pointers may have any alignment.
@@ -68,8 +70,8 @@ inline uint16_t FloatToHalf(float value) {
 
 inline float Bf16ToFloat(uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); }
 
-// To nearest even. A NaN must have a clear low half, as sums of widened bf16 have; then it stays
-// one.
+// To nearest even. A NaN must have a clear low half, as sums of widened bf16 have; then
+// it stays one.
 inline uint16_t FloatToBf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "collective/types.h"
+#include "collective/v_layout.h"
 
 namespace hcclrun {
 
@@ -28,6 +29,9 @@ struct OpShape {
   uint32_t elem = 1;         // bytes per element
   uint64_t chunk_bytes = 0;  // buffered path: size of each of a rank's two stage buffers
   uint32_t split = 1;        // wanted pieces per rank and step; a plan makes at least that many
+  // The blocks of a V operation, which has no `count`; null for all others. Not owned; lives as
+  // long as the plan.
+  const VLayout* layout = nullptr;
 };
 
 // The places a piece can name. Offsets are relative to the start of the place on the rank named
@@ -57,9 +61,10 @@ struct Piece {
 // Smallest stage buffer with which the buffered path works for `ranks` ranks.
 constexpr uint64_t MinChunkBytes(uint32_t ranks) { return uint64_t{ranks} * 64; }
 
-// Whether there is a plan for the shape: an operation with a plan (no V variant, no point to
-// point), ranks and split at least 1, root a rank, elem 1, 2, 4, 8 or 16, byte counts that fit into
-// 63 bits and, on the buffered path, chunk_bytes >= MinChunkBytes(ranks).
+// Whether there is a plan for the shape: an operation with a plan (no point to point), ranks and
+// split at least 1, root a rank, elem 1, 2, 4, 8 or 16, byte counts that fit into 63 bits and, on
+// the buffered path, chunk_bytes >= MinChunkBytes(ranks). A V operation has a layout, whose sides
+// are of ranks there are, with a block per rank of whole elements and at most `largest` bytes.
 bool ValidShape(const OpShape& shape);
 
 namespace plan {
@@ -87,8 +92,8 @@ struct Task;
 
 }  // namespace plan
 
-// The pieces of a shape, which must be valid. Construction costs a few divisions, a piece a few
-// more.
+// The pieces of a shape, which must be valid. Construction costs a few divisions, a piece
+// a few more.
 class Plan {
  public:
   explicit Plan(const OpShape& shape);
@@ -103,8 +108,8 @@ class Plan {
   // stage buffers alone.
   uint64_t PiecesPerRank(uint64_t phase) const;
 
-  // Piece `index` of [0, ranks * PiecesPerRank(phase)); its owner is rank index /
-  // PiecesPerRank(phase).
+  // Piece `index` of [0, ranks * PiecesPerRank(phase)); its owner is rank
+  // index / PiecesPerRank(phase).
   Piece At(uint64_t phase, uint64_t index) const;
 
  private:
@@ -114,9 +119,12 @@ class Plan {
   Piece BufferedPiece(uint64_t phase, uint64_t index) const;
   Piece StageIn(const plan::Task& task) const;
   Piece Deliver(const plan::Task& task) const;
+  void PrepareVBuffered();
+  Piece VWindowPiece(uint64_t index) const;
+  Piece VBufferedPiece(plan::StepKind kind, const plan::Task& task) const;
 
   OpShape shape_;
-  uint64_t block_ = 0;  // bytes
+  uint64_t block_ = 0;  // bytes; V operations: of the largest block
   uint64_t phases_ = 0;
   bool window_ = true;
   uint64_t transfers_ = 1, cuts_ = 1;  // window path: per rank, and pieces per transfer
@@ -134,14 +142,15 @@ Piece PieceAt(const OpShape& shape, uint64_t phase, uint64_t index);
 enum class Aliasing : uint8_t {
   kDisjoint,  // no common byte
   kSame,  // AllReduce, Reduce, Broadcast, AlltoAll, and any operation of one rank: equal addresses
-  kOwnBlock,  // AllGather: the input is the rank's own block of the output; ReduceScatter, Scatter:
-              // vice versa
-  kBlock,     // the same with another rank's block, e.g. equal addresses on a rank other than 0
+  kOwnBlock,  // AllGather, AllGatherV: the input is the rank's own block of the output;
+              // ReduceScatter, ReduceScatterV, Scatter: vice versa
+  kBlock,     // the same with another rank's block, e.g. equal addresses on a rank other than 0; of
+              // a V operation it begins where that block begins and touches no further one
   kOverlap,   // anything else
 };
 
 // Classifies the layout of one rank from the addresses (or offsets in one address space) of its
-// buffers.
+// buffers. Gaps between the blocks of a V operation are not part of a buffer.
 Aliasing ClassifyAliasing(const OpShape& shape, uint32_t rank, uint64_t in, uint64_t out);
 
 // Whether the plan of the shape's path gives the right result with this layout on some or all

@@ -19,23 +19,15 @@
 
 namespace hcclrun {
 
-using plan::kLine;
+using plan::Copy;
+using plan::PeerBehind;
 using plan::Range;
+using plan::Reduce;
+using plan::RoundDownToUnit;
 using plan::Share;
 using plan::Step;
 using plan::StepKind;
 using plan::Task;
-
-// One piece's place in its step.
-struct plan::Task {
-  uint32_t owner;
-  uint64_t transfer;
-  uint64_t cut;  // of the transfer
-  uint64_t cuts;
-  uint64_t half;   // offset of the round's half in a stage buffer
-  uint64_t base;   // offset of the round in every block
-  uint64_t bytes;  // of the round in every block
-};
 
 namespace {
 
@@ -45,34 +37,10 @@ bool StagesManyBlocks(Op op) {
   return op == Op::kReduceScatter || op == Op::kAllToAll || op == Op::kScatter;
 }
 
-uint64_t RoundDown(uint64_t value, uint64_t unit) { return value - value % unit; }
-
-// In whole cache lines where the buffer is large enough, else in whole elements of any type.
-uint64_t RoundDownToUnit(uint64_t bytes) { return RoundDown(bytes, bytes >= kLine ? kLine : 16); }
-
-Piece Copy(uint32_t src_rank, Space src_space, uint64_t src_offset, uint32_t dst_rank,
-           Space dst_space, uint64_t dst_offset, uint64_t bytes) {
-  Piece piece;
-  piece.src_rank = src_rank;
-  piece.src_space = src_space;
-  piece.src_offset = src_offset;
-  piece.dst_rank = dst_rank;
-  piece.dst_space = dst_space;
-  piece.dst_offset = dst_offset;
-  piece.bytes = bytes;
-  return piece;
-}
-
-Piece Reduce(uint64_t src_offset, uint32_t owner, Space dst_space, uint64_t dst_offset,
-             uint64_t bytes) {
-  Piece piece = Copy(kAllRanks, Space::kStageA, src_offset, owner, dst_space, dst_offset, bytes);
-  piece.kind = Piece::kReduce;
-  return piece;
-}
-
 }  // namespace
 
 void Plan::PrepareBuffered() {
+  if (shape_.layout) return PrepareVBuffered();
   const uint64_t ranks = shape_.ranks, split = shape_.split;
   rounds_.half = RoundDownToUnit(shape_.chunk_bytes / 2);
   if (!StagesManyBlocks(shape_.op)) {
@@ -137,6 +105,7 @@ Piece Plan::BufferedPiece(uint64_t phase, uint64_t index) const {
       t.transfer = local / step.cuts;
       t.cut = local % step.cuts;
     }
+    if (shape_.layout) return VBufferedPiece(step.kind, t);
     switch (step.kind) {
       case StepKind::kStageIn:
         return StageIn(t);
@@ -176,21 +145,15 @@ Piece Plan::StageIn(const Task& t) const {
 Piece Plan::Deliver(const Task& t) const {
   const uint64_t block = block_;
   const uint32_t ranks = shape_.ranks;
-  // The rank `distance` <= ranks behind `rank`, in a circle: owners that run side by side read from
-  // different ranks.
-  const auto peer_behind = [ranks](uint32_t rank, uint64_t distance) {
-    const uint64_t peer = rank + distance;
-    return static_cast<uint32_t>(peer < ranks ? peer : peer - ranks);
-  };
   switch (shape_.op) {
     case Op::kAllGather: {
-      const uint32_t peer = peer_behind(t.owner, 1 + t.transfer);
+      const uint32_t peer = PeerBehind(t.owner, 1 + t.transfer, ranks);
       const Range part = Share(t.bytes, t.cuts, t.cut);
       return Copy(peer, Space::kStageA, t.half + part.begin, t.owner, Space::kOut,
                   peer * block + t.base + part.begin, part.bytes);
     }
     case Op::kAllToAll: {
-      const uint32_t peer = peer_behind(t.owner, t.transfer);
+      const uint32_t peer = PeerBehind(t.owner, t.transfer, ranks);
       const Range part = Share(t.bytes, t.cuts, t.cut);
       const uint64_t out = peer * block + t.base + part.begin;
       if (peer == t.owner)
@@ -206,7 +169,7 @@ Piece Plan::Deliver(const Task& t) const {
     case Op::kAllReduce:
     case Op::kReduce: {  // the share that each rank has reduced
       if (shape_.op == Op::kReduce && t.owner != shape_.root) return {};
-      const uint32_t peer = peer_behind(t.owner, t.transfer);
+      const uint32_t peer = PeerBehind(t.owner, t.transfer, ranks);
       const uint64_t shares = shape_.split;  // of each rank, see kReduceShare
       const Range share = Share(t.bytes, ranks * shares, peer * shares, shares);
       const Range part = Share(share.bytes, t.cuts, t.cut);

@@ -10,12 +10,15 @@ using plan::Share;
 
 void Plan::PrepareWindow() {
   // AlltoAll has one transfer per owner and peer, all others have one per owner.
-  transfers_ = shape_.op == Op::kAllToAll ? shape_.ranks : 1;
+  const bool per_peer = shape_.op == Op::kAllToAll || shape_.op == Op::kAllToAllV ||
+                        shape_.op == Op::kAllToAllVC;
+  transfers_ = per_peer ? shape_.ranks : 1;
   cuts_ = plan::CutsPer(shape_.split, transfers_);
   phases_ = 1;
 }
 
 Piece Plan::WindowPiece(uint64_t index) const {
+  if (shape_.layout) return VWindowPiece(index);
   const uint32_t ranks = shape_.ranks;
   const uint64_t block = block_;
   const uint64_t cuts = cuts_;

@@ -38,7 +38,7 @@ uint32_t ElementSize(DataType type) {
   return 0;
 }
 
-std::string_view Name(DataType type) {
+const char* Name(DataType type) {
   switch (type) {
     case DataType::kInt8:
       return "int8";
@@ -78,7 +78,7 @@ std::string_view Name(DataType type) {
   return "unknown";
 }
 
-std::string_view Name(ReduceOp op) {
+const char* Name(ReduceOp op) {
   switch (op) {
     case ReduceOp::kSum:
       return "sum";
@@ -92,7 +92,7 @@ std::string_view Name(ReduceOp op) {
   return "unknown";
 }
 
-std::string_view Name(Op op) {
+const char* Name(Op op) {
   switch (op) {
     case Op::kAllGather:
       return "AllGather";
@@ -128,7 +128,7 @@ std::string_view Name(Op op) {
   return "unknown";
 }
 
-std::string_view Name(Path path) {
+const char* Name(Path path) {
   switch (path) {
     case Path::kWindow:
       return "window";

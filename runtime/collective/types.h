@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace hcclrun {
 
@@ -58,10 +57,10 @@ enum class Path : uint8_t { kWindow, kBuffered };
 uint32_t ElementSize(DataType type);
 
 // Names as HCCL users write them ("fp16", "sum", "AlltoAll"); "unknown" for any other value.
-std::string_view Name(DataType type);
-std::string_view Name(ReduceOp op);
-std::string_view Name(Op op);
-std::string_view Name(Path path);
+const char* Name(DataType type);
+const char* Name(ReduceOp op);
+const char* Name(Op op);
+const char* Name(Path path);
 
 // Whether the combination is defined (semantics C.4). ReduceScatterV is narrower; its caller
 // excludes the rest.
@@ -76,6 +75,18 @@ bool WindowReduction(DataType type, ReduceOp op);
 
 bool IsReduction(Op op);
 
+// The operations that work in symmetric windows (semantics A.10 item 1).
+constexpr bool UsesWindows(Op op) {
+  return op == Op::kAllGather || op == Op::kReduceScatter || op == Op::kAllReduce ||
+         op == Op::kAllToAll;
+}
+
+// Operations described by arrays of counts.
+constexpr bool IsVOperation(Op op) {
+  return op == Op::kAllGatherV || op == Op::kReduceScatterV || op == Op::kAllToAllV ||
+         op == Op::kAllToAllVC;
+}
+
 struct ExtentBytes {
   uint64_t in_bytes;
   uint64_t out_bytes;
@@ -85,8 +96,8 @@ struct ExtentBytes {
 // the operation and `elem` bytes per element. A size that does not fit into 64 bits is UINT64_MAX,
 // which no range can satisfy. Buffers that the rank does not read or write have extent 0: the input
 // of all but the root for Broadcast and Scatter, the output of all but the root for Reduce. Send
-// has an input, Recv an output. Operations described by arrays of counts, and Barrier, have no
-// extent here.
+// has an input, Recv an output. Barrier has no extent, operations described by
+// arrays of counts have none here (collective/v_layout.h).
 ExtentBytes Extents(Op op, uint64_t count, uint32_t elem, uint32_t ranks, uint32_t rank,
                     uint32_t root);
 
