@@ -19,8 +19,8 @@ bool Stat(pid_t pid, char* state, pid_t* parent) {
   char line[512];
   bool ok = false;
   if (fgets(line, sizeof line, f)) {
-    const char* rest =
-        strrchr(line, ')');  // the name may hold anything, also blanks and parentheses
+    // The name may hold anything, also blanks and parentheses.
+    const char* rest = strrchr(line, ')');
     ok = rest && sscanf(rest + 1, " %c %d", state, parent) == 2;
   }
   fclose(f);

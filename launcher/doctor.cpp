@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +27,7 @@
 #include "shm/budget.h"
 #include "shm/job_page.h"
 #include "shm/memory_object.h"
+#include "shm/processors.h"
 #include "shm/socket.h"
 
 namespace hcclrun {
@@ -56,28 +55,9 @@ std::string Gib(uint64_t bytes) {
   return absl::StrFormat("%.1f GiB", double(bytes) / double(uint64_t{1} << 30));
 }
 
-// Processors that the cgroup's quota is worth; 0 = no quota.
-double QuotaProcessors() {
-  std::ifstream v2("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (v2 >> quota >> period)
-    return quota == "max" || period <= 0 ? 0 : atof(quota.c_str()) / period;
-  double v1_quota = 0;
-  std::ifstream q("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), p("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  return q >> v1_quota && p >> period && v1_quota > 0 && period > 0 ? v1_quota / period : 0;
-}
-
 void Processors(Report* report) {
-  // Larger than cpu_set_t where the machine has more processors than that has bits.
-  int allowed = 0;
-  for (int bits = 1024; bits <= 65536 && allowed == 0; bits *= 4) {
-    cpu_set_t* set = CPU_ALLOC(bits);
-    if (sched_getaffinity(0, CPU_ALLOC_SIZE(bits), set) == 0)
-      allowed = CPU_COUNT_S(CPU_ALLOC_SIZE(bits), set);
-    CPU_FREE(set);
-  }
-  double quota = QuotaProcessors();
+  const uint32_t allowed = UsableProcessors();
+  const double quota = QuotaProcessors();
   std::string text = absl::StrCat(allowed, " usable of ", sysconf(_SC_NPROCESSORS_CONF));
   if (quota > 0 && quota < allowed) {
     report->Add(Grade::kNote, "processors",
@@ -125,17 +105,26 @@ void SharedMemory(Report* report) {
   } else {
     backing = absl::StrCat("memfd, since that is less than ", Gib(kSmallShm));
   }
+  int error = 0;
   Result<MemoryObject> object = MemoryObject::Create(2 << 20);
-  bool works = object.ok() && fallocate(object->fd(), 0, 0, 2 << 20) == 0;
-  if (works) {
+  if (!object.ok()) {
+    error =
+        object.fault().kind == FaultKind::kSystem ? static_cast<int>(object.fault().n[0]) : ENOSYS;
+  } else if (fallocate(object->fd(), 0, 0, 2 << 20) != 0) {
+    error = errno;
+  } else {
     void* p = mmap(nullptr, 2 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, object->fd(), 0);
-    works = p != MAP_FAILED;
-    if (works) memset(p, 1, 4096), munmap(p, 2 << 20);
+    if (p == MAP_FAILED) {
+      error = errno;
+    } else {
+      memset(p, 1, 4096), munmap(p, 2 << 20);
+    }
   }
+  const bool works = error == 0;
   report->Add(
       works ? Grade::kOk : Grade::kProblem, "shared memory",
       works ? absl::StrCat(where, "; device memory uses ", backing)
-            : absl::StrCat(where, "; no shared memory can be created: ", strerror(errno),
+            : absl::StrCat(where, "; no shared memory can be created: ", strerror(error),
                            "; allow memfd_create and fallocate, or mount a tmpfs on /dev/shm"));
 }
 
@@ -187,12 +176,13 @@ void Limits(Report* report) {
 
 void ProcessControl(Report* report) {
   int fd = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+  const int error = errno;
   if (fd >= 0) close(fd);
   if (fd >= 0) {
     report->Add(Grade::kOk, "pidfd", "deaths of peers are noticed at once");
   } else {
     report->Add(Grade::kNote, "pidfd",
-                absl::StrCat("not available (", strerror(errno), "); /proc is looked at instead"));
+                absl::StrCat("not available (", strerror(error), "); /proc is looked at instead"));
   }
   bool reaper = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
   bool proc = access("/proc/self/stat", R_OK) == 0;
@@ -204,25 +194,27 @@ void ProcessControl(Report* report) {
 
 void Sockets(Report* report) {
   std::string name = absl::StrCat("hcclrun-doctor-", RandomHex(8));
-  auto failed = [&](const char* what) {
+  auto failed = [&](const char* what, const Fault& fault) {
+    const int error = fault.kind == FaultKind::kSystem ? static_cast<int>(fault.n[0]) : ETIMEDOUT;
     report->Add(Grade::kProblem, "abstract sockets",
-                absl::StrCat(what, " fails: ", strerror(errno),
+                absl::StrCat(what, " fails: ", strerror(error),
                              "; ranks find each other through Unix sockets with "
                              "abstract names: allow them"));
   };
   Result<UniqueFd> listener = ListenAbstract(name, 1);
-  if (!listener.ok()) return failed("listening");
+  if (!listener.ok()) return failed("listening", listener.fault());
   Result<UniqueFd> client = ConnectAbstract(name, Deadline::After(1'000));
-  if (!client.ok()) return failed("connecting");
+  if (!client.ok()) return failed("connecting", client.fault());
   Result<UniqueFd> server = AcceptSameUser(listener->get(), Deadline::After(1'000));
   char byte = 1;
   std::vector<UniqueFd> fds;
-  if (!server.ok() || !server->valid() ||
-      SendPacket(client->get(), &byte, 1, {STDERR_FILENO}, Deadline::After(1'000))) {
-    return failed("sending");
-  }
+  if (!server.ok()) return failed("accepting", server.fault());
+  if (!server->valid()) return failed("accepting", Fault::None());
+  if (Fault f = SendPacket(client->get(), &byte, 1, {STDERR_FILENO}, Deadline::After(1'000)))
+    return failed("sending", f);
   Result<size_t> got = ReceivePacket(server->get(), &byte, 1, &fds, Deadline::After(1'000));
-  if (!got.ok() || fds.size() != 1) return failed("passing a descriptor");
+  if (!got.ok()) return failed("receiving", got.fault());
+  if (fds.size() != 1) return failed("passing a descriptor", Fault::None());
   report->Add(Grade::kOk, "abstract sockets", "with credentials and passing of descriptors");
 }
 

@@ -49,9 +49,9 @@ void SetJobVariables(const JobIdentity& identity, int size, int device_count,
   for (const char* name : {kEnvSize, "WORLD_SIZE", "LOCAL_WORLD_SIZE", "RANK_SIZE"})
     e[name] = std::to_string(size);
   e[kEnvDeviceCount] = std::to_string(device_count);
-  // First in the path: the library must be of the launcher's build, and a CANN installation that
-  // may be in the path cannot run here. DT_RPATH still wins, and -x LD_LIBRARY_PATH=... replaces
-  // this.
+  // First in the path: the library must be of the launcher's build, and a CANN installation
+  // that may be in the path cannot run here. DT_RPATH still wins, and -x
+  // LD_LIBRARY_PATH=... replaces this.
   std::string library = LibraryDirectory();
   if (library.empty()) return;
   std::string& path = e["LD_LIBRARY_PATH"];

@@ -82,8 +82,8 @@ void EventLoop::RunOnce(int max_wait_ms) {
   for (int i = 0; i < n; i++) {
     int fd = static_cast<int>(events[i].data.u64 & 0xffffffff);
     auto it = entries_.find(fd);
-    // The descriptor may have been closed, or closed and reused, by an earlier handler of this
-    // round.
+    // The descriptor may have been closed, or closed and reused, by an earlier handler
+    // of this round.
     if (it == entries_.end() || it->second.generation != events[i].data.u64 >> 32) continue;
     if (it->second.events == 0) continue;
     std::shared_ptr<Handler> handler = it->second.handler;

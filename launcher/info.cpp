@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/hccl_variables.h"
 #include "base/settings.h"
 #include "launcher/environment.h"
 
@@ -46,6 +47,15 @@ int RunInfo() {
   Line("HCCLRUN_CHECK", s.check_is_error ? "error" : "warn", "what disagreeing ranks get");
   Line("HCCLRUN_DIRECT", s.direct ? "1" : "0", "1: all device memory may go zero copy");
   Line("HCCLRUN_EXPLAIN", s.explain ? "1" : "0", "1: say which path each operation took and why");
+  for (const HcclVariable& v : HcclVariables()) {
+    const char* set = getenv(v.name);
+    std::string value = set ? absl::StrCat("\"", set, "\"") : *v.otherwise ? v.otherwise : "-";
+    if (set && !v.is_legal(set)) absl::StrAppend(&value, v.refused ? " ILLEGAL" : " (ignored)");
+    printf("%-30s %-22s %-12s %s\n", v.name, value.c_str(), set ? "environment" : "default",
+           v.meaning);
+  }
+  const std::string illegal = IllegalHcclVariable();
+  if (!illegal.empty()) printf("every HCCL initialisation will fail: %s\n", illegal.c_str());
   std::string library = LibraryDirectory();
   printf("libraries: %s\n", library.empty() ? "none beside this hcclrun" : library.c_str());
   return 0;

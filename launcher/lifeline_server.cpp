@@ -21,6 +21,17 @@ union AnyHello {
   ShimReport report;
 };
 
+// The note of a rank that has done nothing yet.
+void Clear(RankActivity* activity) {
+  for (auto* field : {&activity->call, &activity->inside, &activity->finished, &activity->waiting,
+                      &activity->blames}) {
+    field->store(0, std::memory_order_relaxed);
+  }
+  for (auto* field : {&activity->sequence, &activity->calls})
+    field->store(0, std::memory_order_relaxed);
+  activity->waiting_for.store(-1, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 LifelineServer::LifelineServer(EventLoop* loop, Listener* listener)
@@ -95,11 +106,12 @@ void LifelineServer::GreetRank(Connection* connection, const LifelineHello& hell
   bool accepted = welcome.status == 0 && hello.version == kLifelineVersion;
   int fd = connection->socket.get();
   if (accepted) {
+    // The next process of a rank (a script that runs several programs) starts with a clean note.
+    if (connections_of(hello.rank) == 0) Clear(&page_->activity[hello.rank]);
     Result<PeerCredentials> peer = PeerOf(fd);
     connection->kind = Connection::kRank;
     connection->rank = hello.rank;
     connection->pid = peer.ok() && peer->pid > 0 ? peer->pid : hello.pid;
-    // A second process of the rank (a script that runs several programs) starts with a clean note.
     page_->activity[hello.rank].finished.store(0, std::memory_order_relaxed);
     page_->activity[hello.rank].pid.store(connection->pid, std::memory_order_relaxed);
     listener_->OnAttached(hello.rank, connection->pid);
@@ -142,7 +154,7 @@ void LifelineServer::Drop(int fd) {
   connections_.erase(it);
   gone.socket.Reset();
   if (gone.kind == Connection::kRank) {
-    bool finished = page_->activity[gone.rank].finished.load(std::memory_order_relaxed) != 0;
+    bool finished = page_->activity[gone.rank].finished.load(std::memory_order_acquire) != 0;
     listener_->OnDetached(gone.rank, gone.pid, finished);
   } else if (gone.kind == Connection::kShim) {
     listener_->OnShimLost(gone.rank);

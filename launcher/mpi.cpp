@@ -116,11 +116,11 @@ void SetMpiVariables(MpiFlavour flavour, Environment* environment) {
   if (flavour != MpiFlavour::kOpenMpi) return;
   const std::pair<const char*, const char*> kSettings[] = {
       {"OMPI_MCA_plm", "isolated"},  // start processes here, without looking for ssh
-      {"OMPI_MCA_pml",
-       "ob1"},  // shared memory only: no probing of network cards and their warnings
+      // Shared memory only: no probing of network cards and their warnings.
+      {"OMPI_MCA_pml", "ob1"},
       {"OMPI_MCA_btl", "self,vader"},
-      {"OMPI_MCA_btl_vader_single_copy_mechanism",
-       "none"},  // not permitted in most containers, and then loud
+      // Not permitted in most containers, and then loud.
+      {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
       {"OMPI_MCA_btl_base_warn_component_unused", "0"},
       {"OMPI_MCA_mpi_yield_when_idle", "1"},  // ranks usually outnumber processors
   };

@@ -22,6 +22,7 @@ enum LongOnly {
   kHbm,
   kDeviceCount,
   kMpi,
+  kGdb,
   kVersion
 };
 
@@ -36,6 +37,7 @@ const option kLongOptions[] = {
     {"device-count", required_argument, nullptr, kDeviceCount},
     {"env", required_argument, nullptr, 'x'},
     {"mpi", required_argument, nullptr, kMpi},
+    {"gdb", required_argument, nullptr, kGdb},
     {"verbose", no_argument, nullptr, 'v'},
     {"version", no_argument, nullptr, kVersion},
     {"help", no_argument, nullptr, 'h'},
@@ -67,6 +69,11 @@ std::string Timeout(const char* text, Options* options) {
   options->timeout_ms = std::max<int64_t>(1, std::llround(seconds * 1000));
   options->timeout_text = text;
   return "";
+}
+
+std::string GdbRank(const char* text, int* rank) {
+  if (absl::SimpleAtoi(text, rank) && *rank >= 0) return "";
+  return BadValue("--gdb", text, "the number of a rank");
 }
 
 std::string Mpi(const std::string& text, MpiChoice* choice) {
@@ -146,6 +153,9 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       case kMpi:
         parsed.error = Mpi(optarg, &o.mpi);
         break;
+      case kGdb:
+        parsed.error = GdbRank(optarg, &o.gdb_rank);
+        break;
       case ':':
         parsed.error = absl::StrCat(argv[optind - 1], " needs a value; see hcclrun --help");
         break;
@@ -160,6 +170,8 @@ ParsedOptions ParseOptions(int argc, char** argv) {
     parsed.error = "no program given; usage: hcclrun -n N [options] program [arguments]";
   } else if (o.ranks == 0) {
     parsed.error = absl::StrCat("say how many ranks to start: hcclrun -n N ", o.command[0], " ...");
+  } else if (o.gdb_rank >= o.ranks) {
+    parsed.error = absl::StrCat("--gdb ", o.gdb_rank, ": the job has the ranks 0 to ", o.ranks - 1);
   }
   return parsed;
 }
@@ -180,8 +192,8 @@ const char* HelpText() {
          "  --device-count K    devices a rank sees, default N\n"
          "  --mpi WHICH         auto: MPI programs get their mpirun (default); off;\n"
          "                      openmpi or mpich: for scripts that use MPI\n"
-         "  -v, --verbose       say what is started\n"
-         "  --version, -h, --help\n"
+         "  --gdb R             rank R under gdb on this terminal; nobody times out\n"
+         "  -v, --verbose       say what is started; also --version and -h, --help\n"
          "{rank} and {size} in arguments are replaced. Ranks get RANK, WORLD_SIZE,\n"
          "LOCAL_RANK, RANK_ID, RANK_SIZE, DEVICE_ID; rank 0 gets the standard input.\n"
          "Exit code: of the first rank that failed, 128 + signal if it was killed;\n"

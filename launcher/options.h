@@ -22,6 +22,7 @@ struct Options {
   int device_count = 0;                // 0 = not given
   std::vector<std::string> variables;  // NAME=VALUE
   MpiChoice mpi = MpiChoice::kAuto;
+  int gdb_rank = -1;  // the rank that runs under gdb; -1 = none
   bool verbose = false;
   std::vector<std::string> command;  // program and its arguments
 };
@@ -31,8 +32,8 @@ struct ParsedOptions {
   std::string error;  // one sentence; empty when the line is good
 };
 
-// Options end at the first argument that is none: everything behind the program belongs to the
-// program.
+// Options end at the first argument that is none: everything behind the program belongs
+// to the program.
 ParsedOptions ParseOptions(int argc, char** argv);
 
 // Fits a terminal of 80 x 24.

@@ -68,8 +68,8 @@ void Sink::Flush() {
   bool want = waiting() > 0;
   if (want != watching_) {
     if (want) {
-      // A descriptor that cannot be polled for writing never refuses a write, so it never gets
-      // here.
+      // A descriptor that cannot be polled for writing never refuses a write, so it
+      // never gets here.
       want = loop_->Watch(fd_, EPOLLOUT, [this](uint32_t) { Flush(); });
     } else {
       loop_->Forget(fd_);

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/job.h"
 #include "base/log.h"
+#include "launcher/debugger.h"
 #include "launcher/environment.h"
 #include "launcher/program.h"
 #include "launcher/rank_process.h"
@@ -43,7 +45,7 @@ class Shim {
  private:
   bool Connect();
   bool StartProgram(int argc, char** argv);
-  void Report(ShimReport::Kind kind, int32_t value, bool exec_failed = false);
+  void Report(ShimReport::Kind kind, int32_t value, const std::string& why = "");
   void OnSignal();
   bool OnOrder();  // false: leave now
 
@@ -74,14 +76,16 @@ bool Shim::Connect() {
          received_.size() == 3;
 }
 
-void Shim::Report(ShimReport::Kind kind, int32_t value, bool exec_failed) {
-  ShimReport report = {kind, value, exec_failed};
+void Shim::Report(ShimReport::Kind kind, int32_t value, const std::string& why) {
+  ShimReport report = {kind, value, {}};
+  memcpy(report.why, why.data(), std::min(why.size(), sizeof report.why));
   (void)SendPacket(launcher_.get(), &report, sizeof report, {}, Deadline::After(kPatienceMs));
 }
 
 bool Shim::StartProgram(int argc, char** argv) {
   std::vector<std::string> variables, command;
-  int i = 2;
+  const bool debugged = strcmp(argv[3], std::to_string(rank_).c_str()) == 0;
+  int i = 4;
   for (; i + 1 < argc && strcmp(argv[i], "-x") == 0; i += 2) variables.push_back(argv[i + 1]);
   command.assign(argv + i + 1, argv + argc);  // behind "--"
 
@@ -94,20 +98,29 @@ bool Shim::StartProgram(int argc, char** argv) {
   spec.environment = ToStrings(environment);
   FoundProgram found = FindProgram(spec.arguments[0]);
   if (found.path.empty()) {
-    Report(ShimReport::kNotStarted, found.exit_code == 127 ? ENOENT : EACCES, true);
+    Report(ShimReport::kNotStarted, found.exit_code, found.sentence);
     return false;
   }
   spec.program = found.path;
+  if (debugged) {
+    spec.arguments[0] = found.path;
+    spec.arguments = UnderGdb(spec.arguments);
+    spec.program = FindGdb().path;
+  }
   // A tracked descriptor is closed in the forked child, so the streams change owner first.
   Fd streams[3];
   for (int s = 0; s < 3; s++) streams[s] = Fd(received_[s].Release());
   spec.in = streams[0].get(), spec.out = streams[1].get(), spec.err = streams[2].get();
   StartedProcess started = StartProcess(spec, signals_);
   if (started.pid < 0) {
-    Report(ShimReport::kNotStarted, started.error, started.exec_failed);
+    const FoundProgram why = ExecRefused(spec.program, started.error);
+    Report(ShimReport::kNotStarted, started.exec_failed ? why.exit_code : 1, why.sentence);
     return false;
   }
   program_ = started.pid;
+  // Under mpirun nobody of the launcher's process group is among the program's parents; gdb has one
+  // of its own.
+  if (debugged) GiveTerminal(spec.in, program_);
   Report(ShimReport::kStarted, program_);
   return true;
 }
@@ -149,7 +162,7 @@ bool Shim::OnOrder() {
 int Shim::Run(int argc, char** argv) {
   rank_ = Number({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
   size_ = Number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
-  if (!Job::Get().launched() || rank_ < 0 || argc < 4) {
+  if (!Job::Get().launched() || rank_ < 0 || argc < 6) {
     Tell(LogLevel::kError, "--mpi-rank-shim is for hcclrun's own use under mpirun");
     return kFailed;
   }

@@ -3,10 +3,11 @@
 // rank of an MPI program (rank_shim.h). They travel over the job's lifeline socket; the first one
 // has a magic number of its own.
 //
-//   shim: ShimHello -> launcher: ShimWelcome with three descriptors (the rank's stdin, stdout,
-//   stderr) shim: ShimReport kStarted (pid) or kNotStarted (errno) shim: ShimReport kEnded (wait
-//   status)          launcher, at any time: ShimOrder kSignal (number) launcher: ShimOrder kLeave
-//   -> the shim exits
+//   shim: ShimHello      -> launcher: ShimWelcome with the rank's stdin, stdout and stderr
+//   shim: ShimReport kStarted (pid) or kNotStarted (exit code and why)
+//   shim: ShimReport kEnded (wait status)
+//   launcher, at any time: ShimOrder kSignal (number)
+//   launcher: ShimOrder kLeave      -> the shim exits
 // The end of the connection means on either side that the other one died. Both ends are the same
 // binary, so the layout needs no version.
 
@@ -26,15 +27,15 @@ struct ShimHello {
 
 struct ShimWelcome {
   uint64_t magic;
-  uint32_t
-      status;  // 0 = welcome with descriptors, 1 = wrong secret, 2 = rank out of range or taken
+  // 0 = welcome with descriptors, 1 = wrong secret, 2 = rank out of range or taken
+  uint32_t status;
 };
 
 struct ShimReport {
   enum Kind : uint32_t { kStarted = 1, kNotStarted = 2, kEnded = 3 };
   uint32_t kind;
-  int32_t value;         // pid, errno or wait status
-  uint32_t exec_failed;  // with kNotStarted: execve refused the program
+  int32_t value;  // pid, the exit code that a shell would give, or wait status
+  char why[512];  // with kNotStarted: the sentence for the user, padded with NUL
 };
 
 struct ShimOrder {

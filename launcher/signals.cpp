@@ -2,34 +2,26 @@
 
 #include <sys/signalfd.h>
 
+#include <array>
 #include <cstdio>
+#include <cstring>
+#include <string>
 
 namespace hcclrun {
 
 const char* SignalName(int signal_number) {
-  switch (signal_number) {
-#define HCCLRUN_SIGNAL(name) \
-  case name:                 \
-    return #name;
-    HCCLRUN_SIGNAL(SIGHUP)
-    HCCLRUN_SIGNAL(SIGINT) HCCLRUN_SIGNAL(SIGQUIT) HCCLRUN_SIGNAL(SIGILL) HCCLRUN_SIGNAL(SIGTRAP)
-        HCCLRUN_SIGNAL(SIGABRT) HCCLRUN_SIGNAL(SIGBUS) HCCLRUN_SIGNAL(SIGFPE)
-            HCCLRUN_SIGNAL(SIGKILL) HCCLRUN_SIGNAL(SIGUSR1) HCCLRUN_SIGNAL(SIGSEGV)
-                HCCLRUN_SIGNAL(SIGUSR2) HCCLRUN_SIGNAL(SIGPIPE) HCCLRUN_SIGNAL(SIGALRM)
-                    HCCLRUN_SIGNAL(SIGTERM) HCCLRUN_SIGNAL(SIGCHLD) HCCLRUN_SIGNAL(SIGCONT)
-                        HCCLRUN_SIGNAL(SIGSTOP) HCCLRUN_SIGNAL(SIGTSTP) HCCLRUN_SIGNAL(SIGTTIN)
-                            HCCLRUN_SIGNAL(SIGTTOU) HCCLRUN_SIGNAL(SIGURG) HCCLRUN_SIGNAL(SIGXCPU)
-                                HCCLRUN_SIGNAL(SIGXFSZ) HCCLRUN_SIGNAL(SIGVTALRM)
-                                    HCCLRUN_SIGNAL(SIGPROF) HCCLRUN_SIGNAL(SIGWINCH)
-                                        HCCLRUN_SIGNAL(SIGIO) HCCLRUN_SIGNAL(SIGPWR)
-                                            HCCLRUN_SIGNAL(SIGSYS)
-#undef HCCLRUN_SIGNAL
-                                                default : {
-      static char text[32];
-      snprintf(text, sizeof text, "signal %d", signal_number);
-      return text;
+  static const std::array<std::string, NSIG> names = [] {
+    std::array<std::string, NSIG> all;
+    for (int s = 0; s < NSIG; s++) {
+      const char* name = sigabbrev_np(s);  // "KILL"
+      all[s] = name ? std::string("SIG") + name : "signal " + std::to_string(s);
     }
-  }
+    return all;
+  }();
+  if (signal_number >= 0 && signal_number < NSIG) return names[signal_number].c_str();
+  static char text[32];
+  snprintf(text, sizeof text, "signal %d", signal_number);
+  return text;
 }
 
 Signals::Signals() {

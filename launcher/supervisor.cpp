@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/job.h"
 #include "base/settings.h"
+#include "launcher/debugger.h"
 #include "launcher/descendants.h"
 #include "launcher/program.h"
 #include "launcher/rank_process.h"
@@ -75,6 +76,10 @@ int Supervisor::Prepare() {
     return found.exit_code;
   }
   program_ = found.path;
+  if (options_.gdb_rank >= 0 && (found = FindGdb()).path.empty()) {
+    EarlySentence(found.sentence);
+    return found.exit_code;
+  }
   if (int code = DecideMpi()) return code;
 
   rlimit files;
@@ -155,6 +160,7 @@ Environment Supervisor::CommonEnvironment() const {
   if (!options_.memory.empty()) environment["HCCLRUN_MEMORY"] = options_.memory;
   if (!options_.hbm.empty()) environment["HCCLRUN_HBM_SIZE"] = options_.hbm;
   if (options_.shared_root_info) environment.insert_or_assign(kEnvSharedRootInfo, std::string("1"));
+  if (options_.gdb_rank >= 0) SetNoDeadlines(&environment);
   return environment;
 }
 
@@ -164,7 +170,8 @@ std::string Supervisor::MakeStreams(int rank, StreamEnds* ends) {
     ends->fds[target] = fd;
     return fd >= 0;
   };
-  if (rank > 0) {
+  if (Debugged(rank)) return "";
+  if (rank > 0 || options_.gdb_rank >= 0) {
     ends->fds[0] = null_.get();
   } else if (isatty(STDIN_FILENO) && own_groups_) {
     int pipe[2];
@@ -201,11 +208,16 @@ void Supervisor::StartRank(int rank, Environment* environment) {
   ProcessSpec spec;
   spec.arguments = Substitute(options_.command, rank, options_.ranks);
   spec.environment = ToStrings(*environment);
-  spec.own_group = own_groups_;
+  spec.own_group = OwnGroup(rank);
   spec.in = ends.fds[0], spec.out = ends.fds[1], spec.err = ends.fds[2];
   FoundProgram found = FindProgram(spec.arguments[0]);
   if (found.path.empty()) return OnRankRefused(rank, found.sentence, found.exit_code);
   spec.program = found.path;
+  if (Debugged(rank)) {
+    spec.arguments[0] = found.path;
+    spec.arguments = UnderGdb(spec.arguments);
+    spec.program = FindGdb().path;
+  }
   StartedProcess started = StartProcess(spec, signals_);
   if (started.pid < 0) {
     if (started.exec_failed) {
@@ -229,7 +241,8 @@ void Supervisor::StartRank(int rank, Environment* environment) {
 
 void Supervisor::StartMpiRun(Environment* environment) {
   SetMpiVariables(mpi_, environment);
-  std::vector<std::string> shim = {OwnPath(), "--mpi-rank-shim"};
+  std::vector<std::string> shim = {OwnPath(), "--mpi-rank-shim", "--gdb",
+                                   std::to_string(options_.gdb_rank)};
   for (const std::string& variable : options_.variables) {
     shim.push_back("-x");
     shim.push_back(variable);
@@ -288,13 +301,17 @@ void Supervisor::OnSignals() {
   while (read(signals_.fd(), &info, sizeof info) == sizeof info) {
     int number = static_cast<int>(info.ssi_signo);
     // What the terminal sends, it sends to everybody in the foreground group.
-    bool already_there = !own_groups_ && info.ssi_code == SI_KERNEL;
+    bool from_terminal = info.ssi_code == SI_KERNEL;
+    bool already_there =
+        from_terminal && (!own_groups_ || (DebuggerRuns() && !OwnGroup(options_.gdb_rank)));
     switch (number) {
       case SIGCHLD:
         reap_ = true;
         break;
       case SIGTSTP:
-        if (!already_there) SignalAll(SIGTSTP);
+        for (int r = 0; r < options_.ranks; r++) {
+          if (!from_terminal || OwnGroup(r)) SignalRank(r, SIGTSTP);
+        }
         Suspend();
         break;
       case SIGCONT:
@@ -335,6 +352,10 @@ void Supervisor::Reap() {
       OnMpiRunEnded(status);
     }
   }
+}
+
+bool Supervisor::DebuggerRuns() const {
+  return options_.gdb_rank >= 0 && ranks_[options_.gdb_rank].phase == Rank::kRunning;
 }
 
 bool Supervisor::Over() const {

@@ -31,8 +31,8 @@
 
 namespace hcclrun {
 
-// Processes that the kernel has killed for lack of memory since it started; 0 where it does not
-// count.
+// Processes that the kernel has killed for lack of memory since it started; 0 where it
+// does not count.
 uint64_t OomKills();
 
 class Supervisor : private LifelineServer::Listener {
@@ -72,6 +72,13 @@ class Supervisor : private LifelineServer::Listener {
   void StartMpiRun(Environment* environment);
   Environment CommonEnvironment() const;
   std::string MakeStreams(int rank, StreamEnds* ends);  // a sentence on failure
+  // Runs under gdb (--gdb), and keeps the terminal as long as it does.
+  bool Debugged(int rank) const { return rank == options_.gdb_rank; }
+  bool DebuggerRuns() const;
+  // Leads a process group of its own, so that the terminal's signals do not reach it.
+  bool OwnGroup(int rank) const {
+    return own_groups_ && !(Debugged(rank) && mpi_ == MpiFlavour::kNone);
+  }
   void Say(const std::string& line);
 
   // supervisor.cpp: the loop

@@ -2,15 +2,17 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "launcher/debugger.h"
 #include "launcher/descendants.h"
-#include "launcher/program.h"
 #include "launcher/supervisor.h"
 
 namespace hcclrun {
@@ -94,11 +96,9 @@ void Supervisor::OnShimReport(int rank, const ShimReport& report) {
       Say(absl::StrCat("rank ", rank, " is process ", r.pid));
       if (stage_ >= Stage::kTerminating) SignalRank(rank, SIGKILL);
       return;
-    case ShimReport::kNotStarted: {
-      FoundProgram why =
-          ExecRefused(Substitute(options_.command[0], rank, options_.ranks), report.value);
-      return OnRankRefused(rank, why.sentence, report.exec_failed ? why.exit_code : 1);
-    }
+    case ShimReport::kNotStarted:
+      return OnRankRefused(rank, std::string(report.why, strnlen(report.why, sizeof report.why)),
+                           report.value);
     case ShimReport::kEnded:
       if (r.phase != Rank::kRunning) return;
       events_++;
@@ -126,10 +126,16 @@ void Supervisor::OnRankEnded(int rank, int status) {
   r.phase = Rank::kEnded;
   r.status = status;
   r.ended_at = events_;
-  page_->activity[rank].finished.store(1, std::memory_order_relaxed);
+  page_->activity[rank].finished.store(1, std::memory_order_release);
   if (server_.connections_of(rank) == 0)
     page_->committed_bytes[rank].store(0, std::memory_order_relaxed);
   if (rank == 0) stdin_pump_.reset();
+  if (Debugged(rank)) {
+    // gdb's own group had the terminal under mpirun.
+    if (OwnGroup(rank)) GiveTerminal(STDIN_FILENO, getpgrp());
+    // Somebody looked at what another rank's end has left of the job, and is done.
+    if (ending_ && stage_ == Stage::kGrace) Advance(Stage::kTerminating);
+  }
   if (status != 0 && !ending_) {
     if (terminal_signal_ && WIFSIGNALED(status) && WTERMSIG(status) == terminal_signal_)
       interrupted_ = terminal_signal_;
@@ -146,8 +152,8 @@ void Supervisor::OnRankEnded(int rank, int status) {
     if (other.phase == Rank::kRunning) return;
     if (other.phase == Rank::kNotStarted && !ending_) return;
   }
-  // Shims of failed ranks stay until now, because mpirun would have ended the others when they
-  // left.
+  // Shims of failed ranks stay until now, because mpirun would have ended the others
+  // when they left.
   for (const Rank& other : ranks_) {
     if (other.shim >= 0) server_.SendOrder(other.shim, {ShimOrder::kLeave, 0});
   }
@@ -220,6 +226,12 @@ void Supervisor::BeginEnding(VerdictFacts::Cause cause, Stage stage) {
 void Supervisor::Advance(Stage stage) {
   if (stage <= stage_) return;
   stage_ = stage;
+  if (stage == Stage::kGrace && DebuggerRuns() && !interrupted_) {
+    sinks_.err->WriteOwnLine(absl::StrCat("hcclrun: rank ", facts_.rank, " failed; rank ",
+                                          options_.gdb_rank,
+                                          " stays in gdb, the job ends when you quit it"));
+    return;
+  }
   if (stage == Stage::kGrace) {
     loop_.After(interrupted_ ? kGraceAfterSignalMs : kGraceMs,
                 [this] { Advance(Stage::kTerminating); });
@@ -252,7 +264,7 @@ void Supervisor::SignalRank(int rank, int signal_number) {
     server_.SendOrder(r.shim, {ShimOrder::kSignal, signal_number});
   } else {
     // The rank has not been reaped, so its number is still its own.
-    kill(own_groups_ ? -r.pid : r.pid, signal_number);
+    kill(OwnGroup(rank) ? -r.pid : r.pid, signal_number);
   }
 }
 
@@ -260,8 +272,8 @@ void Supervisor::SignalAll(int signal_number) {
   for (size_t r = 0; r < ranks_.size(); r++) SignalRank(static_cast<int>(r), signal_number);
 }
 
-// Ends every process below the launcher but the guard: kills its children, inherits theirs, kills
-// those.
+// Ends every process below the launcher but the guard: kills its children, inherits
+// theirs, kills those.
 void Supervisor::KillDescendants() {
   Deadline deadline = Deadline::After(5'000);
   while (!deadline.passed()) {

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
+#include "base/rank_list.h"
 #include "launcher/signals.h"
 
 namespace hcclrun {
@@ -214,22 +215,6 @@ void RankNote::CopyActivity(const RankActivity& activity) {
 
 int ExitCodeOf(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-std::string RankList(const std::vector<int>& ranks) {
-  std::string text;
-  for (size_t i = 0; i < ranks.size();) {
-    size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) last++;
-    absl::StrAppend(&text, text.empty() ? "" : ",", ranks[i]);
-    if (last > i) absl::StrAppend(&text, "-", ranks[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
-std::string Ranks(const std::vector<int>& ranks) {
-  return absl::StrCat(ranks.size() == 1 ? "rank " : "ranks ", RankList(ranks));
 }
 
 std::string Verdict(const VerdictFacts& facts) {

@@ -57,9 +57,5 @@ std::string Verdict(const VerdictFacts& facts);
 
 // Of a wait status: the code itself, or 128 + signal.
 int ExitCodeOf(int status);
-// {0,1,2,4} -> "0-2,4".
-std::string RankList(const std::vector<int>& ranks);
-// "rank 3" or "ranks 0-2,4".
-std::string Ranks(const std::vector<int>& ranks);
 
 }  // namespace hcclrun
