@@ -4,9 +4,9 @@
 //   hcclrun -n 8 --no-label collectives_gbench [--benchmark_filter=... and other options of Google
 //   Benchmark]
 //
-// A benchmark is a collective act here: all ranks must run the same ones equally often. Hence the
-// fixed iteration counts, chosen by size alone. Ranks other than 0 run everything and report
-// nothing.
+// A benchmark is a collective act here: all ranks must run the same ones equally often.
+// Hence the fixed iteration counts, chosen by size alone. Ranks other than 0 run everything
+// and report nothing.
 #include <benchmark/benchmark.h>
 
 #include <cstring>

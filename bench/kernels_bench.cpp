@@ -72,7 +72,7 @@ void BM_Copy(benchmark::State& state) {
 
 bool RegisterAll() {
   const auto reduce = [](DataType type, ReduceOp op) {
-    const std::string name = "Reduce/" + std::string(Name(type)) + "/" + std::string(Name(op));
+    const std::string name = std::string("Reduce/") + Name(type) + "/" + Name(op);
     return benchmark::RegisterBenchmark(name.c_str(), BM_Reduce, type, op)
         ->ArgNames({"src", "dst", "KiB", "nt"});
   };

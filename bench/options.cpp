@@ -2,6 +2,7 @@
 
 #include <getopt.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -143,7 +144,13 @@ std::vector<uint64_t> Options::Sizes() const {
   const uint64_t step = step_bytes != 0 ? step_bytes : span >= 10 ? span / 10 : 1;
   for (uint64_t bytes = min_bytes; bytes <= max_bytes;) {
     sizes.push_back(bytes);
-    bytes = step_factor != 0 ? (bytes == 0 ? 1 : bytes * step_factor) : bytes + step;
+    uint64_t next;
+    const bool wraps =
+        step_factor != 0 ? __builtin_mul_overflow(std::max<uint64_t>(bytes, 1), step_factor, &next)
+                         : __builtin_add_overflow(bytes, step, &next);
+    if (bytes == 0 && step_factor != 0) next = 1;
+    if (wraps || next <= bytes) break;
+    bytes = next;
   }
   return sizes;
 }

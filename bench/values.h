@@ -1,6 +1,6 @@
 #pragma once
-// What the ranks put into their buffers and what has to come out, computed on each rank without any
-// communication.
+// What the ranks put into their buffers and what has to come out, computed on each rank
+// without any communication.
 //
 // Element i of rank r's input is entry i modulo kPeriod of a table that is different for every rank
 // and salt. The period is a prime: a block that arrives at another place of any size of ours does

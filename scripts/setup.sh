@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing; does nothing, and needs no rights, when all are there.
-#   scripts/setup.sh [demo|test]      demo (the default): to build the library and the examples; test: everything
+#   scripts/setup.sh [demo|test|compare]  demo (the default): to build the library and the examples; test: and the
+#                                         tests; compare: and the comparison with MPI
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 packages=(g++ cmake ninja-build pkg-config libabsl-dev libboost-dev libhwy-dev nlohmann-json3-dev)
 case ${1:-demo} in
   demo) ;;
-  test) packages+=(make python3 libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev procps) ;;
+  test) packages+=(make python3 libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev gdb procps) ;;
+  compare) packages+=(python3 libbenchmark-dev openmpi-bin libopenmpi-dev mpich libmpich-dev) ;;
   *)
-    echo "usage: scripts/setup.sh [demo|test]" >&2
+    echo "usage: scripts/setup.sh [demo|test|compare]" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,110 @@
+// The comparison's hcclrun program: the public C API, buffers in symmetric windows (or plain device
+// memory with --buffered), every check of the default mode on.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "../buffers.h"
+#include "../session.h"
+#include "cells.h"
+#include "hcclrun/bootstrap.h"
+
+namespace hcclrun::compare {
+namespace {
+
+using bench::Buffer;
+using bench::Path;
+using bench::Session;
+
+class Hccl : public Side {
+ public:
+  Hccl(Session* session, const Extent& extent, Path path)
+      : session_(*session),
+        in_(*session, extent.in, path),
+        out_(*session, extent.out, path),
+        comm_(session->comm()),
+        stream_(session->stream()) {
+    in_.Upload(std::vector<char>(in_.bytes()).data(), in_.bytes());
+    Clear(out_.bytes());
+  }
+
+  int rank() const override { return static_cast<int>(session_.rank()); }
+  int size() const override { return static_cast<int>(session_.size()); }
+
+  void Run(Op op, size_t bytes, int turn) override {
+    Begin(op, bytes, 0, turn);
+    Complete();
+  }
+
+  void Begin(Op op, size_t bytes, int index, int turn) override {
+    const uint64_t n = bytes / 4;
+    const uint32_t root = static_cast<uint32_t>(turn + index) % session_.size();
+    constexpr HcclDataType kFloat = HCCL_DATA_TYPE_FP32;
+    void* in = in_.data();
+    char* out = static_cast<char*>(out_.data()) +
+                ExtentOf({op, bytes, Mode::kBatch}, size()).out * static_cast<size_t>(index);
+    switch (op) {
+      case Op::kBarrier:
+        return BENCH_CHECK(HcclBarrier(comm_, stream_));
+      case Op::kAllGather:
+        return BENCH_CHECK(HcclAllGather(in, out, n, kFloat, comm_, stream_));
+      case Op::kAllReduce:
+        return BENCH_CHECK(HcclAllReduce(in, out, n, kFloat, HCCL_REDUCE_SUM, comm_, stream_));
+      case Op::kReduceScatter:
+        return BENCH_CHECK(HcclReduceScatter(in, out, n, kFloat, HCCL_REDUCE_SUM, comm_, stream_));
+      case Op::kAllToAll:
+        return BENCH_CHECK(HcclAlltoAll(in, n, kFloat, out, n, kFloat, comm_, stream_));
+      case Op::kBroadcast:
+        return BENCH_CHECK(HcclBroadcast(session_.rank() == root ? in : out, n, kFloat, root, comm_, stream_));
+      case Op::kReduce:
+        return BENCH_CHECK(HcclReduce(in, out, n, kFloat, HCCL_REDUCE_SUM, root, comm_, stream_));
+      case Op::kScatter:
+        return BENCH_CHECK(HcclScatter(in, out, n, kFloat, root, comm_, stream_));
+      case Op::kSendRecv: {
+        const int peer = rank() ^ 1;
+        if (peer >= size()) return;
+        if (rank() % 2 == turn % 2)
+          return BENCH_CHECK(
+              HcclSend(in, n, kFloat, static_cast<uint32_t>(peer), comm_, stream_));
+        return BENCH_CHECK(HcclRecv(out, n, kFloat, static_cast<uint32_t>(peer), comm_, stream_));
+      }
+    }
+  }
+
+  void Complete() override { BENCH_CHECK(aclrtSynchronizeStream(stream_)); }
+
+  void Barrier() override {
+    BENCH_CHECK(HcclBarrier(comm_, stream_));
+    Complete();
+  }
+
+  double Max(double mine) override {
+    return static_cast<double>(
+               session_.Worst({0, static_cast<int64_t>(mine * 1e9)}).nanoseconds) *
+           1e-9;
+  }
+
+  void Upload(const void* from, size_t bytes) override { in_.Upload(from, bytes); }
+  void Clear(size_t bytes) override { out_.Poison(bytes); }
+  void Download(void* to, size_t bytes) override { out_.Download(to, bytes); }
+
+ private:
+  Session& session_;
+  Buffer in_, out_;
+  HcclComm comm_;
+  aclrtStream stream_;
+};
+
+int Main(int argc, char** argv) {
+  const Options options = Parse(argc, argv);
+  const int ranks = hcclrunSize();
+  const Extent extent = options.Largest(ranks);
+  Session session(extent.in + extent.out + (size_t{8} << 20), 0);
+  Hccl side(&session, extent, options.buffered ? Path::kBuffered : Path::kWindow);
+  return RunCells(side, options, ranks);
+}
+
+}  // namespace
+}  // namespace hcclrun::compare
+
+int main(int argc, char** argv) { return hcclrun::compare::Main(argc, argv); }
