@@ -143,6 +143,11 @@ std::vector<Death> Deaths() {
         "after_leaving", "after_destroy"}) {
     for (const char* how : {"exit0", "exit3", "abort"}) deaths.push_back({1, how, step});
   }
+  // HcclCommDestroy waits for nothing: what was called before is still owed.
+  for (const char* how : {"kill", "exit0", "exit3"})
+    deaths.push_back({1, how, "after_destroy_under_way"});
+  for (int rank : {0, 2}) deaths.push_back({rank, "kill", "after_destroy_with_transfer"});
+  deaths.push_back({2, "exit0", "after_destroy_with_transfer"});
   deaths.push_back({0, "exit0", "before_root_info"});
   deaths.push_back({0, "exit0", "after_root_info"});
   deaths.push_back({0, "exit3", "before_init"});

@@ -154,6 +154,30 @@ int main(int argc, char** argv) {
     CHECK(aclrtSynchronizeStream(stream));
   }
 
+  // Neither waits for the operations, which can therefore still need the rank after both.
+  if (std::strcmp(g_step, "after_destroy_under_way") == 0 ||
+      std::strcmp(g_step, "after_destroy_with_transfer") == 0) {
+    const bool transfer = std::strcmp(g_step, "after_destroy_with_transfer") == 0;
+    const uint32_t receiver = std::strcmp(argv[1], "0") == 0 ? 1 : 0;
+    if (g_doomed) {
+      CHECK(aclrtLaunchHostFunc(
+          stream, [](void*) { pause(); }, nullptr));
+      if (transfer) {
+        CHECK(HcclSend(memory, 1024, HCCL_DATA_TYPE_FP32, receiver, comm, stream));
+      } else {
+        CHECK(all_reduce(4096));
+      }
+      CHECK(HcclCommDestroy(comm));
+      End();
+    }
+    if (transfer && rank == receiver) {
+      CHECK(HcclRecv(memory, 1024, HCCL_DATA_TYPE_FP32, std::strtoul(argv[1], nullptr, 10), comm,
+                     stream));
+    }
+    CHECK(all_reduce(4096));
+    CHECK(aclrtSynchronizeStream(stream));
+  }
+
   CHECK(HcclCommSymWinDeregister(window));
   CHECK(HcclMemFree(memory));
   CHECK(aclrtDestroyStream(stream));

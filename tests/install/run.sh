@@ -47,6 +47,46 @@ say "CMake package"
 "$cmake" --build "$temp/consumer" >>"$temp/consumer.log" 2>&1 || { cat "$temp/consumer.log"; exit 1; }
 (unset LD_LIBRARY_PATH; ranks "$temp/consumer/consumer")
 
+say "tests of a foreign project: hcclrun_add_test, hcclrun::gtest_main"
+(cd "$temp/consumer" && "${cmake%cmake}ctest" --output-on-failure) >"$temp/ctest.log" || { cat "$temp/ctest.log"; exit 1; }
+for name in allgather.n1 allgather.n3 arguments rank_tests; do
+  grep -q " $name \.\.* *Passed" "$temp/ctest.log" || { cat "$temp/ctest.log"; exit 1; }
+done
+for r in 0 1 2; do
+  grep -q 'tests="6" failures="0".*rank="'$r'" ranks="3"' "$temp/consumer/reports/rank_tests.rank.$r.xml"
+done
+tests="$temp/consumer/rank_tests"
+"$tests" --gtest_brief=1 --gtest_filter=Other.* >/dev/null  # without the launcher it is any GoogleTest program
+
+# fails WAY LINE...: the job fails, and says so in lines that match.
+fails() {
+  local code=0 way=$1 line
+  shift
+  say "tests that fail: $way"
+  FAIL=$way HCCLRUN_TEST_GRACE=1 hcclrun -n 3 --timeout 60 "$tests" --gtest_output="xml:$temp/$way.xml" \
+    >"$temp/fails.log" 2>&1 || code=$?
+  if [ $code -eq 0 ]; then cat "$temp/fails.log"; exit 1; fi
+  for line in "$@"; do
+    grep -qE "$line" "$temp/fails.log" || { cat "$temp/fails.log"; echo "== no line matches: $line"; exit 1; }
+  done
+}
+# Other tests go on; rank 0 reports for all.
+fails expect '^\[1\] Ranks\.Disagree, rank 1, .*rank_tests.cpp:[0-9]+:' '^\[0\] .*rank 1$' \
+  '^\[0\] \[       OK \] Ranks\.ComeLast' '^\[0\] \[  RANKS   \] 6 tests on 3 ranks: 1 failed' \
+  '^\[0\] \[  RANKS   \]   Ranks\.Disagree \(rank 1\)' '^hcclrun: rank 1 .* exited with code 1'
+grep -q 'failures="1"' "$temp/expect.rank.0.xml"
+grep -q 'failures="1"' "$temp/expect.rank.1.xml"
+grep -q 'failures="0"' "$temp/expect.rank.2.xml"
+# The others wait in the collective for the rank that gave up.
+fails assert '^\[1\] Ranks\.GiveUp failed on rank 1, and other ranks did not come' '^hcclrun: rank 1 .* exited with code 1'
+fails exit '^hcclrun: rank 1 .* exited with code 3'
+say "tests that fail: different tests"
+code=0
+hcclrun -n 3 --timeout 60 sh -c 'f=Other.One; [ {rank} = 1 ] && f=Other.Two; exec "$0" --gtest_filter=$f' "$tests" \
+  >"$temp/fails.log" 2>&1 || code=$?
+[ $code -eq 1 ] && grep -q '^\[0\] rank 1 is at Other.Two of its tests, rank 0 at Other.One' "$temp/fails.log" \
+  || { cat "$temp/fails.log"; exit 1; }
+
 say "pkg-config"
 export PKG_CONFIG_PATH="$temp/ascend/lib64/pkgconfig"
 c++ "$here/allgather.cpp" -o "$temp/pkg" $(pkg-config --cflags --libs hccl)

@@ -30,6 +30,12 @@ TEST(JobPage, WorksBehindAWrapper) {
   EXPECT_EQ(CountOf(o.out, "2 ranks"), 4) << o.out;
 }
 
+TEST(JobPage, TheNextProgramOfARankStartsWithACleanNote) {
+  Outcome o =
+      RunLauncher({"-n", "2", "sh", "-c", LAUNCHER_RANK " blame 7; exec " LAUNCHER_RANK " fresh"});
+  EXPECT_EQ(o.code, 0) << o.err;
+}
+
 TEST(JobPage, TheAccountOfAnEndedRankIsZeroed) {
   Outcome o = RunLauncher({"-n", "2", "--no-label", LAUNCHER_RANK, "account"});
   EXPECT_EQ(o.code, 0) << o.err;
@@ -102,8 +108,8 @@ TEST(VerdictOfAJob, SurvivorsThatIgnoreSigtermAreKilled) {
 }
 
 TEST(LauncherKilled, EveryProcessOfTheJobEnds) {
-  // Direct children, children of a wrapper with the library, and without it, and out of the process
-  // group.
+  // Direct children, children of a wrapper with the library, and without it, and out of
+  // the process group.
   LauncherRun run(
       {"-n", "3", "--no-label", "sh", "-c",
        "sleep 1000 & echo pid $!; setsid sleep 1000 & echo pid $!; echo pid $$; " LAUNCHER_RANK

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include "run_launcher.h"
 
@@ -78,6 +82,21 @@ TEST_P(Mpi, InputGoesToRankZero) {
   std::string which = GetParam().name;
   Outcome o = RunLauncher({"-n", "2", "--mpi", which, "sh", "-c", "echo got:$(cat)"}, setup);
   EXPECT_EQ(SortedLines(o.out), (std::vector<std::string>{"[0] got:hello", "[1] got:"})) << o.err;
+}
+
+TEST_P(Mpi, AProgramThatOneRankDoesNotFindIsCalledMissing) {
+  LauncherRun::Setup setup;
+  const std::string directory = ::testing::TempDir() + "hcclrun_mpi_test_" + GetParam().name;
+  const std::string own = directory + "/only_for_0";
+  mkdir(directory.c_str(), 0700);
+  (void)!symlink("/bin/true", own.c_str());
+  setup.environment = {{"PATH", directory + ":" + getenv("PATH")}};
+  const std::string which = GetParam().name;
+  Outcome o = RunLauncher({"-n", "2", "--mpi", which, "only_for_{rank}"}, setup);
+  unlink(own.c_str());
+  rmdir(directory.c_str());
+  EXPECT_EQ(o.code, 127) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("no program 'only_for_1' in PATH"));
 }
 
 TEST_P(Mpi, IsRefusedWithoutItsMpiRun) {

@@ -68,6 +68,8 @@ TEST(Options, MistakesAreNamed) {
   expect({"--timeout", "0", "-n", "2", "prog"}, "--timeout 0");
   expect({"--memory", "lots", "-n", "2", "prog"}, "--memory lots");
   expect({"--mpi", "lam", "-n", "2", "prog"}, "--mpi lam");
+  expect({"--gdb", "2", "-n", "2", "prog"}, "--gdb 2: the job has the ranks 0 to 1");
+  expect({"--gdb", "first", "-n", "2", "prog"}, "--gdb first");
   expect({"-x", "=3", "-n", "2", "prog"}, "NAME=VALUE");
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "launcher/debugger.h"
 #include "run_launcher.h"
 
 namespace hcclrun::testing {
@@ -100,6 +101,22 @@ TEST(OnATerminal, CtrlCEndsTheJob) {
     t.Type("\x03");
     EXPECT_EQ(t.Wait(), 130) << n << t.screen();
   }
+}
+
+TEST(OnATerminal, GdbHasItAndCtrlC) {
+  if (FindGdb().path.empty()) GTEST_SKIP() << "gdb is not installed";
+  Terminal t({"-n", "2", "--gdb", "1", "/bin/sh", "-c",
+              "test {rank} = 1 || exec cat; read x; echo got:$x"});
+  ASSERT_TRUE(t.WaitFor("(gdb)"));
+  t.Type("run\n");
+  t.Type("line\n");
+  EXPECT_TRUE(t.WaitFor("got:line")) << t.screen();
+  EXPECT_TRUE(t.WaitFor("exited normally")) << t.screen();
+  t.Type("\x03");  // at the prompt: for gdb alone
+  t.Type("print 6*7\n");
+  EXPECT_TRUE(t.WaitFor("= 42")) << t.screen();
+  t.Type("quit\n");
+  EXPECT_EQ(t.Wait(), 0) << t.screen();
 }
 
 }  // namespace

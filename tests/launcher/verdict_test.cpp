@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "base/call.h"
+#include "base/rank_list.h"
 
 namespace hcclrun {
 namespace {
@@ -160,11 +161,12 @@ TEST(Verdict, SignalToTheLauncher) {
 }
 
 TEST(Verdict, RankLists) {
-  EXPECT_EQ(RankList({}), "");
-  EXPECT_EQ(RankList({5}), "5");
-  EXPECT_EQ(RankList({0, 1, 2, 4, 6, 7}), "0-2,4,6-7");
-  EXPECT_EQ(Ranks({3}), "rank 3");
-  EXPECT_EQ(Ranks({3, 4}), "ranks 3-4");
+  using List = std::vector<int>;
+  EXPECT_EQ(RankList(List{}), "");
+  EXPECT_EQ(RankList(List{5}), "5");
+  EXPECT_EQ(RankList(List{0, 1, 2, 4, 6, 7}), "0-2,4,6-7");
+  EXPECT_EQ(Ranks(List{3}), "rank 3");
+  EXPECT_EQ(Ranks(List{3, 4}), "ranks 3-4");
 }
 
 TEST(Verdict, ExitCodes) {

@@ -14,14 +14,26 @@ constexpr auto kBadType = static_cast<HcclDataType>(99);
 constexpr auto kBadOp = static_cast<HcclReduceOp>(7);
 constexpr auto kFloat = HCCL_DATA_TYPE_FP32;
 
+// An enumeration as a caller in C may pass it: any number. Held as one, because a C++ variable of the
+// enumeration must not have a value outside of it.
+template <class Enum>
+class AnyValue {
+ public:
+  AnyValue(int number) : number_(number) {}
+  operator Enum() const { return static_cast<Enum>(number_); }
+
+ private:
+  int number_;
+};
+
 struct Arguments {
   void* send;
   void* recv;
   uint64_t count = 8;
   uint64_t recv_count = 8;  // AlltoAll
-  HcclDataType type = kFloat;
-  HcclDataType recv_type = kFloat;  // AlltoAll
-  HcclReduceOp op = HCCL_REDUCE_SUM;
+  AnyValue<HcclDataType> type = kFloat;
+  AnyValue<HcclDataType> recv_type = kFloat;  // AlltoAll
+  AnyValue<HcclReduceOp> op = HCCL_REDUCE_SUM;
   uint32_t root = 0;
   HcclComm comm;
   aclrtStream stream;
@@ -45,7 +57,7 @@ const Check kCount = {"ount is", HCCL_E_PARA,
                       [](Arguments& a) { a.count = a.recv_count = kTooMany; }};
 const Check kType = {"dataType", HCCL_E_NOT_SUPPORT,
                      [](Arguments& a) { a.type = a.recv_type = kBadType; }};
-const Check kOp = {"op has", HCCL_E_NOT_SUPPORT, [](Arguments& a) { a.op = kBadOp; }};
+const Check kOp = {"op is", HCCL_E_NOT_SUPPORT, [](Arguments& a) { a.op = kBadOp; }};
 const Check kRoot = {"root is", HCCL_E_PARA, [](Arguments& a) { a.root = 1000; }};
 
 struct OperationChecks {
@@ -225,14 +237,14 @@ RANK_TEST(Arguments, TypesThatCannotEvenBeMoved) {
   Fixture f(ranks);
   for (int type : {12, 13, 14, 15, 16, 17, 18, 254, 255, 256, -1}) {
     Arguments a = f.Good();
-    a.type = a.recv_type = static_cast<HcclDataType>(type);
+    a.type = a.recv_type = type;
     for (const OperationChecks& operation : AllOperations()) {
       EXPECT_EQ(operation.call(a), HCCL_E_NOT_SUPPORT) << operation.name << ", type " << type;
     }
   }
   for (int op : {4, 255, -1}) {
     Arguments a = f.Good();
-    a.op = static_cast<HcclReduceOp>(op);
+    a.op = op;
     EXPECT_EQ(HcclAllReduce(a.send, a.recv, 8, a.type, a.op, a.comm, a.stream), HCCL_E_NOT_SUPPORT)
         << op;
   }
@@ -247,8 +259,8 @@ RANK_TEST(Arguments, RootMustBeARank) {
   EXPECT_EQ(HcclScatter(a.send, a.recv, 8, a.type, ranks.size(), a.comm, a.stream), HCCL_E_PARA);
 }
 
-// The largest legal count passes the check of the count and fails for what it is: more than the
-// buffer.
+// The largest legal count passes the check of the count and fails for what it is: more
+// than the buffer.
 RANK_TEST(Arguments, CountLimit) {
   Fixture f(ranks);
   Arguments a = f.Good();

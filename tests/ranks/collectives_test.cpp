@@ -129,8 +129,8 @@ RANK_TEST(Collectives, LargerThanTheHcclBuffer) {
   }
 }
 
-// Anything after anything, with results as inputs of the next operation, and no synchronisation in
-// between.
+// Anything after anything, with results as inputs of the next operation, and no
+// synchronisation in between.
 RANK_TEST(Collectives, RandomStreamsOfOperations) {
   Session session(ranks);
   Random random(Seed() + 5);

@@ -167,6 +167,63 @@ RANK_TEST(Mismatch, StreamThatStopsOnFailure) {
   m.ExpectUsable();
 }
 
+// A stream that stops skips what stands behind its failure. Its peers must not wait for that: they
+// learn which rank skipped, and the communicator stays usable.
+RANK_TEST(Mismatch, OperationsBehindALocalFailureFailEverywhere) {
+  if (ranks.size() == 1) return;
+  Calls m(ranks);
+  REQUIRE_OK(aclrtSetStreamFailureMode(m.session.stream(), ACL_STOP_ON_FAILURE));
+  const uint32_t odd = m.odd_rank;
+  // The failure of the odd rank: all others' transfer partner differs in count.
+  if (m.odd()) {
+    ASSERT_EQ(HcclSend(m.in(), 3, HCCL_DATA_TYPE_INT8, 0, m.session.comm(), m.session.stream()),
+              HCCL_SUCCESS);
+  } else if (m.session.rank() == 0) {
+    aclrtStream other;
+    REQUIRE_OK(aclrtCreateStream(&other));
+    ASSERT_EQ(HcclRecv(m.out(), 4, HCCL_DATA_TYPE_INT8, odd, m.session.comm(), other),
+              HCCL_SUCCESS);
+    EXPECT_NE(aclrtSynchronizeStream(other), 0);
+    REQUIRE_OK(aclrtDestroyStream(other));
+  }
+  (void)TakeMessages();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(HcclAllGather(m.in(), m.out(), 2, HCCL_DATA_TYPE_INT8, m.session.comm(),
+                            m.session.stream()),
+              HCCL_SUCCESS);
+  }
+  EXPECT_NE(m.session.Synchronize(), 0);
+  if (!m.odd()) {
+    EXPECT_THAT(TakeMessages(), HasSubstr("was skipped by rank " + std::to_string(odd)));
+  }
+  EXPECT_EQ(Download(m.memory.data(), m.memory.size()), m.before);
+  m.ExpectUsable();
+}
+
+// Destroying a stream by force drops what is queued on it; that cannot be made up for, so every rank
+// is told instead of waiting.
+RANK_TEST(Mismatch, DroppedOperationsBreakTheCommunicatorAtOnce) {
+  if (ranks.size() == 1) return;
+  Calls m(ranks);
+  if (m.odd()) {
+    aclrtStream other;
+    REQUIRE_OK(aclrtCreateStream(&other));
+    ASSERT_EQ(HcclAllGather(m.in(), m.out(), 4096, HCCL_DATA_TYPE_INT8, m.session.comm(), other),
+              HCCL_SUCCESS);
+    EXPECT_EQ(aclrtDestroyStreamForce(other), 0);
+    ranks.Meet();
+  } else {
+    ranks.Meet();
+    const HcclResult result = HcclAllGather(m.in(), m.out(), 4096, HCCL_DATA_TYPE_INT8,
+                                            m.session.comm(), m.session.stream());
+    if (result == HCCL_SUCCESS) {
+      EXPECT_NE(m.session.Synchronize(), 0);
+    }
+    EXPECT_THAT(TakeMessages(), HasSubstr("rank " + std::to_string(m.odd_rank) +
+                                          " dropped operations that it had called"));
+  }
+}
+
 // The background state of the communicator does not change: the fault was the operation's.
 RANK_TEST(Mismatch, IsNoAsyncErrorOfTheCommunicator) {
   if (ranks.size() == 1) return;

@@ -172,8 +172,8 @@ RANK_TEST(Paths, InputInAnotherRanksBlockOfTheOutput) {
   Session session(ranks);
   Arena arena(session, Path::kWindow, kArena, 4);
   Call call = SmallCall(Op::kAllGather, DataType::kInt32, ReduceOp::kSum, ranks.size());
-  // The input is block 0 of the output, on every rank: its own for rank 0, another one's for the
-  // others.
+  // The input is block 0 of the output, on every rank: its own for rank 0, another one's
+  // for the others.
   EXPECT_EQ(PathOf(session, arena, call, 4096, 4096), HCCLRUN_PATH_BUFFERED);
   ASSERT_TRUE(arena.Check());
 }

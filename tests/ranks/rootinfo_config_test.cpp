@@ -251,8 +251,8 @@ RANK_TEST(Init, RanksMayBeASubsetInAnyOrder) {
   ranks.Meet();
 }
 
-// Under an illegal environment variable (semantics E) every initialisation refuses. Run with one
-// set.
+// Under an illegal environment variable (semantics E) every initialisation refuses. Run
+// with one set.
 RANK_TEST(Environment, IllegalValue) {
   if (!std::getenv("HCCL_CONNECT_TIMEOUT")) return;
   DeviceSession session(static_cast<int32_t>(ranks.rank()));
@@ -356,8 +356,8 @@ RANK_TEST(Config, OfEveryAge) {
   }
 }
 
-// A field counts only from the version that brought it, and only if it lies inside the stamped
-// size.
+// A field counts only from the version that brought it, and only if it lies inside
+// the stamped size.
 RANK_TEST(Config, FieldsOfLaterVersionsAreNotRead) {
   if (ranks.size() == 1) return;
   DeviceSession session(static_cast<int32_t>(ranks.rank()));
@@ -399,6 +399,7 @@ RANK_TEST(Config, IllegalValues) {
   refused(AgedConfig(11, 2248).Put<uint32_t>(28, 3), "hcclDeterministic");
   refused(AgedConfig(2, 160).Put<uint32_t>(24, 0), "hcclBufferSize");
   refused(AgedConfig(7, 2104).Put<uint8_t>(312, 2), "aclGraphZeroCopyEnable");
+  refused(AgedConfig(8, 2104).Put<uint32_t>(320, 'x'), "hcclAlgo");
 }
 
 RANK_TEST(Config, ValuesThatAreAcceptedOrIgnored) {
@@ -416,6 +417,9 @@ RANK_TEST(Config, ValuesThatAreAcceptedOrIgnored) {
   accepted(AgedConfig(11, 2248).Put<int32_t>(316, 0), "hcclExecTimeOut 0");
   accepted(AgedConfig(6, 312).Put<uint8_t>(312, 2), "aclGraphZeroCopyEnable before it existed");
   accepted(AgedConfig(11, 2248).Put<uint32_t>(24, 1), "hcclBufferSize 1");
+  accepted(AgedConfig(7, 2104).Put<uint32_t>(320, 'x'), "hcclAlgo before it existed");
+  accepted(AgedConfig(8, 2104).Put<uint32_t>(1920, 'x'), "hcclRetryEnable x");
+  accepted(AgedConfig(8, 2104).Put<uint32_t>(1970, 'x'), "hcclRetryParams x");
 }
 
 RANK_TEST(Config, NamesAreCutAndDefault) {

@@ -18,7 +18,7 @@ RANK_TEST(MissingRank, ListsWhoCameAndWhoDidNot) {
   HcclComm comm = nullptr;
   const uint32_t last = ranks.size() - 1;
   const std::string arrived = ranks.size() == 2   ? "arrived: 0;"
-                              : ranks.size() == 3 ? "arrived: 0,1;"
+                              : ranks.size() == 3 ? "arrived: 0-1;"
                                                   : "arrived: 0-" + std::to_string(last - 1) + ";";
   if (ranks.rank() != last) {
     EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &comm), HCCL_E_INTERNAL);
@@ -74,8 +74,8 @@ RANK_TEST(MissingCall, FailsAfterTheExecutionTimeout) {
   EXPECT_NE(all_reduce(), HCCL_SUCCESS) << "out of use everywhere, also for the late rank";
 }
 
-// A barrier waits for ever (semantics C.2): longer than the execution timeout, measured by another
-// timeout.
+// A barrier waits for ever (semantics C.2): longer than the execution timeout, measured
+// by another timeout.
 RANK_TEST(MissingCall, BarrierHasNoTimeout) {
   if (ranks.size() == 1) return;
   Session session(ranks);

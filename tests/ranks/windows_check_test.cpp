@@ -1,5 +1,5 @@
-// Registrations with unequal sizes on the ranks (semantics A.3): warned about, refused with
-// HCCLRUN_CHECK=error.
+// Registrations with unequal sizes on the ranks (semantics A.3): warned about,
+// refused with HCCLRUN_CHECK=error.
 
 #include <cstdlib>
 #include <cstring>

@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "ranks/arena.h"
 #include "support/rank_test.h"
 
@@ -432,7 +434,7 @@ RANK_TEST(Deregister, OtherMemoryAtTheAddressIsNoWindow) {
   REQUIRE_OK(aclrtReleaseMemAddress(base));
 }
 
-// A.9, H.5.
+// A.9.
 RANK_TEST(Deregister, AfterTheCommunicatorIsGone) {
   Session session(ranks);
   HcclComm other = session.NewCommunicator();
@@ -612,7 +614,11 @@ RANK_TEST(Memory, OfHcommMemAllocCanBeRegistered) {
   EXPECT_EQ(HcclMemFree(nullptr), HCCL_SUCCESS);
   EXPECT_EQ(HcclMemAlloc(nullptr, 1), HCCL_E_PTR);
   EXPECT_EQ(HcclMemAlloc(&memory, 0), HCCL_E_PARA);
+  TakeMessages();
   EXPECT_EQ(HcclMemFree(&window), HCCL_E_RUNTIME);
+  const std::string told = TakeMessages();
+  EXPECT_EQ(told.find("HcclMemFree: "), 0u) << told;
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << "told once: " << told;
 }
 
 // Equal window offsets are what counts: heaps and addresses of the ranks may differ.

@@ -86,8 +86,8 @@ class DeviceMemory {
 
 inline constexpr size_t kGranularity = size_t{2} << 20;
 
-// Physical memory of the session's device, mapped into a reservation of its own; rounded up to the
-// granularity.
+// Physical memory of the session's device, mapped into a reservation of its own; rounded up
+// to the granularity.
 class MappedMemory {
  public:
   MappedMemory(int32_t device, size_t bytes);

@@ -70,11 +70,11 @@ TEST(Extents, SaturateInsteadOfWrapping) {
 }
 
 TEST(Names, AreTheUsersNames) {
-  EXPECT_EQ(Name(Op::kAllToAllVC), "AlltoAllVC");
-  EXPECT_EQ(Name(DataType::kBf16), "bfp16");
-  EXPECT_EQ(Name(ReduceOp::kProd), "prod");
-  EXPECT_EQ(Name(Path::kWindow), "window");
-  EXPECT_EQ(Name(static_cast<DataType>(200)), "unknown");
+  EXPECT_STREQ(Name(Op::kAllToAllVC), "AlltoAllVC");
+  EXPECT_STREQ(Name(DataType::kBf16), "bfp16");
+  EXPECT_STREQ(Name(ReduceOp::kProd), "prod");
+  EXPECT_STREQ(Name(Path::kWindow), "window");
+  EXPECT_STREQ(Name(static_cast<DataType>(200)), "unknown");
 }
 
 }  // namespace

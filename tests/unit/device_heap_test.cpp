@@ -42,9 +42,9 @@ uint64_t PagesOf(Heap& heap) {
 TEST(Heap, HeaderSaysWhoItIs) {
   auto heap = NewHeap();
   auto* header = reinterpret_cast<HeapHeader*>(heap->base());
-  EXPECT_EQ(header->magic, kHeapMagic);
-  EXPECT_EQ(header->uid, heap->uid());
-  EXPECT_EQ(header->size, heap->size());
+  EXPECT_EQ(header->identity.magic, kHeapMagic);
+  EXPECT_EQ(header->identity.uid, heap->uid());
+  EXPECT_EQ(header->identity.size, heap->size());
   EXPECT_NE(NewHeap()->uid(), heap->uid());
 }
 

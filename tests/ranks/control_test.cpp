@@ -1,0 +1,233 @@
+// Settings, suspension, names (semantics D.6-D.8), and groups of calls (D.9).
+
+#include <thread>
+
+#include "support/rank_session.h"
+#include "support/rank_test.h"
+
+namespace hcclrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// ---- D.7 ----
+
+// With HCCL_DETERMINISTIC in the environment the call is ignored; both runs are in CMakeLists.txt.
+RANK_TEST(Setting, Deterministic) {
+  const char* environment = std::getenv("HCCL_DETERMINISTIC");
+  const auto set = [](int32_t value) {
+    HcclConfigValue v;
+    v.value = value;
+    return HcclSetConfig(HCCL_DETERMINISTIC, v);
+  };
+  const auto get = [] {
+    HcclConfigValue v;
+    v.value = -7;
+    EXPECT_EQ(HcclGetConfig(HCCL_DETERMINISTIC, &v), HCCL_SUCCESS);
+    return v.value;
+  };
+  EXPECT_EQ(HcclGetConfig(HCCL_DETERMINISTIC, nullptr), HCCL_E_PTR);
+  HcclConfigValue untouched;
+  untouched.value = 42;
+  EXPECT_EQ(HcclSetConfig(HCCL_CONFIG_RESERVED, untouched), HCCL_SUCCESS) << "no effect";
+  EXPECT_EQ(HcclGetConfig(HCCL_CONFIG_RESERVED, &untouched), HCCL_SUCCESS);
+  EXPECT_EQ(untouched.value, 42);
+  ranks.Meet();  // threads share the setting
+  if (environment) {
+    EXPECT_EQ(set(7), HCCL_SUCCESS) << "ignored";
+    EXPECT_EQ(get(), std::string(environment) == "strict" ? 2 : 1);
+    return;
+  }
+  EXPECT_EQ(set(3), HCCL_E_PARA);
+  EXPECT_EQ(set(-1), HCCL_E_PARA);
+  EXPECT_EQ(set(2), HCCL_E_NOT_SUPPORT);
+  EXPECT_EQ(set(1), HCCL_SUCCESS);
+  ranks.Meet();
+  EXPECT_EQ(get(), 1);
+  ranks.Meet();
+  EXPECT_EQ(set(0), HCCL_SUCCESS);
+  ranks.Meet();
+  EXPECT_EQ(get(), 0);
+  ranks.Meet();
+}
+
+// ---- D.8 ----
+
+RANK_TEST(Suspend, OperationsAreRefusedUntilResume) {
+  Session session(ranks);
+  DeviceMemory memory(64);
+  EXPECT_EQ(HcclCommSuspend(nullptr), HCCL_E_PTR);
+  EXPECT_EQ(HcclCommResume(nullptr), HCCL_E_PTR);
+  EXPECT_EQ(HcclCommSuspend(&session), HCCL_E_PARA) << "no handle";
+  const auto all_reduce = [&] {
+    return HcclAllReduce(memory.data(), memory.data(), 4, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                         session.comm(), session.stream());
+  };
+  ASSERT_EQ(all_reduce(), HCCL_SUCCESS);
+  EXPECT_EQ(HcclCommSuspend(session.comm()), HCCL_SUCCESS);
+  EXPECT_EQ(all_reduce(), HCCL_E_SUSPENDING);
+  EXPECT_THAT(TakeMessages(), HasSubstr("HcclCommResume"));
+  EXPECT_EQ(HcclBarrier(session.comm(), session.stream()), HCCL_E_SUSPENDING);
+  EXPECT_EQ(session.Synchronize(), 0) << "what was called before goes on";
+  uint32_t size = 0;
+  EXPECT_EQ(HcclGetRankSize(session.comm(), &size), HCCL_SUCCESS) << "queries answer";
+  EXPECT_EQ(HcclCommResume(session.comm()), HCCL_SUCCESS);
+  EXPECT_EQ(all_reduce(), HCCL_SUCCESS);
+  EXPECT_EQ(session.Synchronize(), 0);
+}
+
+// ---- D.6 ----
+
+RANK_TEST(Names, FindTheirCommunicator) {
+  Session session(ranks,
+                  [](HcclCommConfig& config) { std::strcpy(config.hcclCommName, "findable"); });
+  HcclComm found = nullptr;
+  EXPECT_EQ(HcclCommGetHandleWithName("findable", &found), HCCL_SUCCESS);
+  EXPECT_EQ(found, session.comm());
+  EXPECT_EQ(HcclCommGetHandleWithName("nobody", &found), HCCL_E_PARA);
+  EXPECT_THAT(TakeMessages(), HasSubstr("nobody"));
+  EXPECT_EQ(HcclCommGetHandleWithName(nullptr, &found), HCCL_E_PTR);
+  EXPECT_EQ(HcclCommGetHandleWithName("findable", nullptr), HCCL_E_PTR);
+  session.DestroyCommunicator();
+  EXPECT_EQ(HcclCommGetHandleWithName("findable", &found), HCCL_E_PARA);
+}
+
+RANK_TEST(WorkingDevNic, IsCheckedAndHasNoEffect) {
+  Session session(ranks);
+  uint32_t rank = 0;
+  bool backup = true;
+  EXPECT_EQ(HcclCommWorkingDevNicSet(session.comm(), &rank, &backup, 1), HCCL_SUCCESS);
+  EXPECT_EQ(HcclCommWorkingDevNicSet(nullptr, &rank, &backup, 1), HCCL_E_PTR);
+  EXPECT_EQ(HcclCommWorkingDevNicSet(session.comm(), nullptr, &backup, 1), HCCL_E_PTR);
+  EXPECT_EQ(HcclCommWorkingDevNicSet(session.comm(), &rank, nullptr, 1), HCCL_E_PTR);
+  rank = ranks.size();
+  EXPECT_EQ(HcclCommWorkingDevNicSet(session.comm(), &rank, &backup, 1), HCCL_E_PARA);
+  EXPECT_EQ(HcclCommWorkingDevNicSet(session.comm(), &rank, &backup, ranks.size() + 1),
+            HCCL_E_PARA);
+}
+
+// ---- D.9 ----
+
+RANK_TEST(Group, StartEndAndStatus) {
+  bool in_group = true;
+  EXPECT_EQ(HcclGroupStatusGet(nullptr), HCCL_E_PTR);
+  EXPECT_EQ(HcclGroupStatusGet(&in_group), HCCL_SUCCESS);
+  EXPECT_FALSE(in_group);
+  EXPECT_EQ(HcclGroupEnd(), HCCL_E_NOT_SUPPORT);
+  EXPECT_EQ(HcclGroupStart(), HCCL_SUCCESS);
+  EXPECT_EQ(HcclGroupStart(), HCCL_SUCCESS);
+  EXPECT_EQ(HcclGroupEnd(), HCCL_SUCCESS);
+  EXPECT_EQ(HcclGroupStatusGet(&in_group), HCCL_SUCCESS);
+  EXPECT_TRUE(in_group) << "the inner one does not end it";
+  std::thread([] {
+    bool other = true;
+    EXPECT_EQ(HcclGroupStatusGet(&other), HCCL_SUCCESS);
+    EXPECT_FALSE(other) << "a thread's own";
+  }).join();
+  EXPECT_EQ(HcclGroupEnd(), HCCL_SUCCESS);
+  EXPECT_EQ(HcclGroupEnd(), HCCL_E_NOT_SUPPORT);
+}
+
+// Everybody sends to everybody first and receives then: without a group that would block.
+RANK_TEST(Group, TransfersBecomeOneBatch) {
+  if (ranks.size() < 2) return;
+  Session session(ranks);
+  const uint32_t n = ranks.size(), me = ranks.rank();
+  DeviceMemory out(n * 4), in(n * 4);
+  std::vector<int32_t> values(n);
+  for (uint32_t r = 0; r < n; ++r) values[r] = static_cast<int32_t>(me * 100 + r);
+  UploadValues(out.data(), values);
+  ASSERT_EQ(HcclGroupStart(), HCCL_SUCCESS);
+  for (uint32_t r = 0; r < n; ++r) {
+    if (r == me) continue;
+    ASSERT_EQ(HcclSend(out.data() + 4 * r, 1, HCCL_DATA_TYPE_INT32, r, session.comm(),
+                       session.stream()),
+              HCCL_SUCCESS);
+  }
+  for (uint32_t r = 0; r < n; ++r) {
+    if (r == me) continue;
+    ASSERT_EQ(HcclRecv(in.data() + 4 * r, 1, HCCL_DATA_TYPE_INT32, r, session.comm(),
+                       session.stream()),
+              HCCL_SUCCESS);
+  }
+  ASSERT_EQ(HcclGroupEnd(), HCCL_SUCCESS) << TakeMessages();
+  ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
+  const std::vector<int32_t> got = DownloadValues<int32_t>(in.data(), n);
+  for (uint32_t r = 0; r < n; ++r) {
+    if (r != me) {
+      EXPECT_EQ(got[r], static_cast<int32_t>(r * 100 + me));
+    }
+  }
+}
+
+// Called in another order on every rank, since sizes decide; complete when the group ends.
+RANK_TEST(Group, CollectivesRunBySize) {
+  Session session(ranks);
+  DeviceMemory small(4), large(4096);
+  UploadValues<int32_t>(small.data(), {1});
+  UploadValues<int32_t>(large.data(), std::vector<int32_t>(1024, 2));
+  const auto all_reduce = [&](DeviceMemory& memory) {
+    ASSERT_EQ(HcclAllReduce(memory.data(), memory.data(), memory.size() / 4, HCCL_DATA_TYPE_INT32,
+                            HCCL_REDUCE_SUM, session.comm(), session.stream()),
+              HCCL_SUCCESS);
+  };
+  ASSERT_EQ(HcclGroupStart(), HCCL_SUCCESS);
+  all_reduce(ranks.rank() % 2 ? small : large);
+  all_reduce(ranks.rank() % 2 ? large : small);
+  ASSERT_EQ(HcclGroupEnd(), HCCL_SUCCESS) << TakeMessages();
+  EXPECT_EQ(DownloadValues<int32_t>(small.data(), 1)[0], static_cast<int32_t>(ranks.size()));
+  EXPECT_EQ(DownloadValues<int32_t>(large.data(), 1024)[1023],
+            static_cast<int32_t>(2 * ranks.size()));
+}
+
+// Errors are those of the call where they can be seen there, and of the end otherwise.
+RANK_TEST(Group, ErrorsAreReturned) {
+  Session session(ranks);
+  DeviceMemory memory(64);
+  int32_t host = 0;
+  ASSERT_EQ(HcclGroupStart(), HCCL_SUCCESS);
+  EXPECT_EQ(HcclAllReduce(nullptr, memory.data(), 4, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                          session.comm(), session.stream()),
+            HCCL_E_PTR);
+  EXPECT_EQ(HcclAllReduce(&host, memory.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                          session.comm(), session.stream()),
+            HCCL_SUCCESS);
+  EXPECT_EQ(HcclGroupEnd(), HCCL_E_PARA);
+  EXPECT_THAT(TakeMessages(), HasSubstr("device memory"));
+}
+
+// One thread makes and destroys the communicators of several devices.
+RANK_TEST(Group, CommunicatorsOfSeveralDevices) {
+  if (ranks.rank() == 0) {
+    uint32_t count = 0;
+    REQUIRE_OK(aclrtGetDeviceCount(&count));
+    count = std::min(count, 3u);
+    std::vector<HcclComm> comms(count);
+    HcclRootInfo info;
+    REQUIRE_OK(aclrtSetDevice(0));
+    REQUIRE_OK(HcclGetRootInfo(&info));
+    ASSERT_EQ(HcclGroupStart(), HCCL_SUCCESS);
+    for (uint32_t i = 0; i < count; ++i) {
+      REQUIRE_OK(aclrtSetDevice(static_cast<int32_t>(i)));
+      HcclCommConfig config = TestConfig();
+      ASSERT_EQ(HcclCommInitRootInfoConfig(count, &info, i, &config, &comms[i]), HCCL_SUCCESS);
+    }
+    ASSERT_EQ(HcclGroupEnd(), HCCL_SUCCESS) << TakeMessages();
+    ASSERT_EQ(HcclGroupStart(), HCCL_SUCCESS);
+    for (uint32_t i = 0; i < count; ++i) {
+      uint32_t rank = 99;
+      EXPECT_EQ(HcclGetRankId(comms[i], &rank), HCCL_SUCCESS);
+      EXPECT_EQ(rank, i);
+      EXPECT_EQ(HcclCommDestroy(comms[i]), HCCL_SUCCESS);
+    }
+    EXPECT_EQ(HcclGroupEnd(), HCCL_SUCCESS);
+    uint32_t rank = 0;
+    EXPECT_EQ(HcclGetRankId(comms[0], &rank), HCCL_E_PARA) << "destroyed";
+    for (uint32_t i = 0; i < count; ++i) REQUIRE_OK(aclrtResetDevice(static_cast<int32_t>(i)));
+    REQUIRE_OK(aclrtResetDevice(0));
+  }
+  ranks.Meet();
+}
+
+}  // namespace
+}  // namespace hcclrun::testing

@@ -1,0 +1,110 @@
+// Sentences of faults: what they say of values, and that none leaves its reader without advice.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <new>
+#include <system_error>
+
+#include "base/not_allowed.h"
+#include "check/answer.h"
+#include "check/fault_table.h"
+#include "check/report.h"
+
+namespace hcclrun {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Sentences, NegativeArgumentsAreShownAsTheyWereGiven) {
+  EXPECT_EQ(SentenceOf(Fault(FaultKind::kBadValue, {uint64_t(int64_t{-2}), 1, 8}, "height")),
+            "height is -2; it must lie between 1 and 8");
+  EXPECT_THAT(
+      SentenceOf(Fault(FaultKind::kBadEnum, {uint64_t(int64_t{-1}), 0, 3}, "op")),
+      HasSubstr("op is -1, which its enumeration does not have; it must lie between 0 and 3"));
+}
+
+TEST(Sentences, ASingleLegalValueIsNoRange) {
+  EXPECT_EQ(SentenceOf(Fault(FaultKind::kBadValue, {5, 4, 4}, "recvCount")),
+            "recvCount is 5; it must be 4");
+  EXPECT_EQ(SentenceOf(Fault(FaultKind::kBadValue, {5, 0, 0}, "flags")),
+            "flags is 5; it must be 0");
+}
+
+TEST(Sentences, AReasonOfItsOwnStandsAlone) {
+  EXPECT_EQ(SentenceOf(NotAllowed("recvBuf equals sendBuf; pass two separate buffers")),
+            "recvBuf equals sendBuf; pass two separate buffers");
+}
+
+TEST(Sentences, ExhaustionTellsUseFromPeak) {
+  const uint64_t mib = 1 << 20;
+  const std::string s = SentenceOf(Fault(
+      FaultKind::kMemoryExhausted, {8 * mib, 2 * mib, mib, 30 * mib, 32 * mib, 31 * mib}, "X"));
+  EXPECT_THAT(s, HasSubstr("30 MiB of 32 MiB are in use (at most 31 MiB were)"));
+  EXPECT_THAT(s, HasSubstr("raise X"));
+}
+
+TEST(Sentences, NoMemoryOfUnknownSizeIsNotZeroBytes) {
+  EXPECT_THAT(SentenceOf(Fault(FaultKind::kHostMemory, {0})), Not(HasSubstr("0 bytes")));
+}
+
+TEST(Answer, NoExceptionLeavesACall) {
+  const auto answer = [](auto body) {
+    return AnswerCall(CallId::HcclBarrier, false, &ApiCall::Hccl, body);
+  };
+  EXPECT_EQ(answer([]() -> Fault { throw std::bad_alloc(); }), 3);
+  EXPECT_EQ(answer([]() -> Fault {
+              throw std::system_error(std::make_error_code(std::errc::too_many_files_open));
+            }),
+            4);
+  EXPECT_EQ(answer([]() -> Fault { throw 5; }), 4);
+  EXPECT_EQ(answer([] { return Fault::None(); }), 0);
+}
+
+// What to do stands behind a semicolon, or is the sentence itself.
+TEST(Sentences, EveryKindGivesAdvice) {
+  for (int k = 1; k <= static_cast<int>(FaultKind::kInternal); ++k) {
+    const auto kind = static_cast<FaultKind>(k);
+    EXPECT_EQ(RowOf(kind).kind, kind);
+    switch (kind) {
+      case FaultKind::kRepeatedInit:  // nothing is wrong
+      case FaultKind::kRepeatedFinalize:
+      case FaultKind::kNotInitialised:  // these name what is missing
+      case FaultKind::kNoContext:
+      case FaultKind::kEnvironment:  // their texts carry it
+      case FaultKind::kNotSupported:
+      case FaultKind::kForeignHandle:
+      case FaultKind::kRendezvousRefused:
+      case FaultKind::kRankTable:
+      case FaultKind::kConfigInvalid:
+      case FaultKind::kCommBroken:
+      case FaultKind::kCopyKind:
+      case FaultKind::kRuntimeCall:
+      case FaultKind::kWindowNotFound:  // an expected answer
+      case FaultKind::kMismatch:        // these need their details
+      case FaultKind::kExecTimeout:
+      case FaultKind::kRankDied:
+      case FaultKind::kTransferMismatch:
+      case FaultKind::kTransferTimeout:
+      case FaultKind::kTransferGone:
+      case FaultKind::kWindowMismatch:
+      case FaultKind::kWindowMissingRank:
+      case FaultKind::kWindowOffsets:
+        continue;
+      default:
+        EXPECT_THAT(SentenceOf(Fault(kind, {5, 6, 7, 8, 9}, "parameter")),
+                    AnyOf(HasSubstr("; "), HasSubstr("allocate it with"), HasSubstr("(destMax)"),
+                          HasSubstr("but the communicator's device"), HasSubstr("reaches beyond"),
+                          HasSubstr("which a symmetric window needs"),
+                          HasSubstr("in one reservation of aclrtReserveMemAddress"),
+                          HasSubstr("never created here"), HasSubstr("HCCLRUN_DEVICE_COUNT"),
+                          HasSubstr("ACL_EVENT_TIME_LINE")))
+            << k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hcclrun
