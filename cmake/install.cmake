@@ -1,5 +1,6 @@
 # The install tree has CANN's shape, so that makefiles written for it work unchanged:
 #   include/  lib64/  bin/  set_env.sh        and for other build systems  share/cmake/hcclrun/  lib64/pkgconfig/
+# share/hcclrun/ has the source of hcclrun::gtest_main.
 # The tree can be moved: programs and libraries find each other through $ORIGIN, the files below through their own
 # place.
 include(CMakePackageConfigHelpers)
@@ -23,7 +24,9 @@ configure_package_config_file(cmake/hcclrunConfig.cmake.in hcclrunConfig.cmake
   INSTALL_DESTINATION share/cmake/hcclrun NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hcclrunConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/hcclrunConfig.cmake ${PROJECT_BINARY_DIR}/hcclrunConfigVersion.cmake
+  cmake/hcclrunAddTest.cmake
   DESTINATION share/cmake/hcclrun)
+install(FILES cmake/gtest_main.cpp DESTINATION share/hcclrun)
 
 foreach(package hccl ascendcl)
   configure_file(cmake/${package}.pc.in ${package}.pc @ONLY)

@@ -1,5 +1,5 @@
-// AllReduce in a symmetric window, the short way: HcclMemAlloc reserves, allocates and maps in one
-// call.
+// AllReduce in a symmetric window, the short way: HcclMemAlloc reserves, allocates and maps
+// in one call.
 //
 //   hcclrun -n 4 build/examples/allreduce_window
 #include <hccl/hccl.h>
@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <vector>
 
-// Both libraries return 0 for success. hcclrun says on standard error what was wrong; elsewhere ask
-// aclGetRecentErrMsg().
+// Both libraries return 0 for success. hcclrun says on standard error what was wrong;
+// elsewhere ask aclGetRecentErrMsg().
 #define CHECK(call)                                                                     \
   do {                                                                                  \
     const int code = static_cast<int>(call);                                            \

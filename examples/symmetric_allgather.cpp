@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <vector>
 
-// Both libraries return 0 for success. hcclrun says on standard error what was wrong; elsewhere ask
-// aclGetRecentErrMsg().
+// Both libraries return 0 for success. hcclrun says on standard error what was wrong;
+// elsewhere ask aclGetRecentErrMsg().
 #define CHECK(call)                                                                     \
   do {                                                                                  \
     const int code = static_cast<int>(call);                                            \
@@ -56,8 +56,8 @@ int main() {
   aclrtStream stream = nullptr;
   CHECK(aclrtCreateStream(&stream));
 
-  // Physical device memory, mapped into a range of reserved addresses. Sizes are multiples of the
-  // granularity.
+  // Physical device memory, mapped into a range of reserved addresses. Sizes are multiples
+  // of the granularity.
   aclrtPhysicalMemProp prop = {};
   prop.handleType = ACL_MEM_HANDLE_TYPE_NONE;
   prop.allocationType = ACL_MEM_ALLOCATION_TYPE_PINNED;

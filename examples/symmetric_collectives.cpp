@@ -14,8 +14,8 @@
 #include <functional>
 #include <vector>
 
-// Both libraries return 0 for success. hcclrun says on standard error what was wrong; elsewhere ask
-// aclGetRecentErrMsg().
+// Both libraries return 0 for success. hcclrun says on standard error what was wrong;
+// elsewhere ask aclGetRecentErrMsg().
 #define CHECK(call)                                                                     \
   do {                                                                                  \
     const int code = static_cast<int>(call);                                            \

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-// Both libraries return 0 for success. hcclrun says on standard error what was wrong; elsewhere ask
-// aclGetRecentErrMsg().
+// Both libraries return 0 for success. hcclrun says on standard error what was wrong;
+// elsewhere ask aclGetRecentErrMsg().
 #define CHECK(call)                                                                     \
   do {                                                                                  \
     const int code = static_cast<int>(call);                                            \
@@ -26,8 +26,8 @@ namespace {
 constexpr size_t kCount = 1000;
 std::atomic<size_t> wrong{0};
 
-// What one rank does. The root info is read by all threads, which need no other way to find each
-// other.
+// What one rank does. The root info is read by all threads, which need no other way to
+// find each other.
 void Rank(uint32_t rank, uint32_t size, const HcclRootInfo* root_info) {
   CHECK(aclrtSetDevice(static_cast<int32_t>(rank)));  // the current device belongs to the thread
   HcclComm comm = nullptr;
