@@ -126,7 +126,8 @@ Fault OperationFault(FaultKind kind, const ControlView& view, const std::string&
     OpDetail::Call call;
     call.position = PositionOf(view, r);
     call.posted = HasPosted(view, sequence, r);
-    call.descriptor = view.descriptor(sequence, r);
+    // Until it has posted, its owner may be writing it.
+    call.descriptor = call.posted ? view.descriptor(sequence, r) : Descriptor{};
     detail->calls.push_back(call);
   }
   Fault fault(kind, {sequence});

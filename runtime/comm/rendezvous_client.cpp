@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "comm/control_mapping.h"
 #include "comm/rendezvous_server.h"
 #include "shm/lifeline.h"
 #include "shm/process_watch.h"
@@ -170,10 +171,10 @@ class Client {
     }
     Result<MemoryObject> object = MemoryObject::Adopt(control[0].Release(), welcome.control_bytes);
     if (!object.ok()) return object.fault();
-    Result<boost::interprocess::mapped_region> region = object->Map();
+    auto region = MapControl(*object);
     if (!region.ok()) return region.fault();
     m.control = std::move(*region);
-    m.view = ControlView::At(m.control.get_address(), ranks);
+    m.view = ControlView::At(m.control->get_address(), ranks);
     if (m.view.header->magic != kControlMagic || m.view.header->ranks != ranks) {
       return Fault(FaultKind::kInternal, "malformed control block");
     }

@@ -18,7 +18,7 @@
 namespace hcclrun {
 
 struct Membership {
-  boost::interprocess::mapped_region control;
+  std::shared_ptr<boost::interprocess::mapped_region> control;
   ControlView view;
   std::vector<std::shared_ptr<MappedHeap>> heaps;  // by rank
 };
