@@ -25,16 +25,18 @@ std::string Seconds(int64_t milliseconds) {
                           : absl::StrCat(double(milliseconds) / 1000, " s");
 }
 
+constexpr char kRow[] = "%-30s %-24s %-12s %s\n";
+
 void Line(const char* name, const std::string& value, const char* meaning) {
   const char* set = getenv(name);
-  printf("%-24s %-28s %-12s %s\n", name, value.c_str(), set ? "environment" : "default", meaning);
+  printf(kRow, name, value.c_str(), set ? "environment" : "default", meaning);
 }
 
 }  // namespace
 
 int RunInfo() {
   const Settings& s = Settings::Get();
-  printf("%-24s %-28s %-12s %s\n", "setting", "value", "from", "meaning");
+  printf(kRow, "setting", "value", "from", "meaning");
   Line("HCCLRUN_HBM_SIZE", Bytes(s.hbm_bytes), "address space per device (--hbm)");
   Line("HCCLRUN_MEMORY", Bytes(s.memory_bytes), "bound on device memory of the job (--memory)");
   bool counted = getenv("HCCLRUN_DEVICE_COUNT") != nullptr;
@@ -47,12 +49,17 @@ int RunInfo() {
   Line("HCCLRUN_CHECK", s.check_is_error ? "error" : "warn", "what disagreeing ranks get");
   Line("HCCLRUN_DIRECT", s.direct ? "1" : "0", "1: all device memory may go zero copy");
   Line("HCCLRUN_EXPLAIN", s.explain ? "1" : "0", "1: say which path each operation took and why");
+  Line("HCCLRUN_STALL_NOTE", s.stall_note_ms ? Seconds(s.stall_note_ms) : "never",
+       "a wait for other ranks that is told");
+  constexpr const char* kEngines[] = {"auto", "classic", "cooperative"};
+  Line("HCCLRUN_ENGINE", kEngines[static_cast<int>(s.engine)], "who executes an operation");
+  Line("HCCLRUN_RANK_TABLE_WAIT", Seconds(s.rank_table_wait_ms),
+       "for a rank table that is not completed");
   for (const HcclVariable& v : HcclVariables()) {
     const char* set = getenv(v.name);
     std::string value = set ? absl::StrCat("\"", set, "\"") : *v.otherwise ? v.otherwise : "-";
     if (set && !v.is_legal(set)) absl::StrAppend(&value, v.refused ? " ILLEGAL" : " (ignored)");
-    printf("%-30s %-22s %-12s %s\n", v.name, value.c_str(), set ? "environment" : "default",
-           v.meaning);
+    Line(v.name, value, v.meaning);
   }
   const std::string illegal = IllegalHcclVariable();
   if (!illegal.empty()) printf("every HCCL initialisation will fail: %s\n", illegal.c_str());

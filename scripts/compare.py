@@ -303,7 +303,7 @@ def parse():
 
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--build", default=f"{root}/build/dev", help="build directory (default %(default)s)")
+    p.add_argument("--build", default=f"{root}/build/release", help="build directory (default %(default)s)")
     p.add_argument("--out", help="directory for the results (default BUILD/compare)")
     p.add_argument("--ops", type=words, default=OPS, help=",".join(OPS))
     p.add_argument("--ranks", type=words, default=["2", "4", "8"], help="default 2,4,8")

@@ -8,4 +8,4 @@ scripts/setup.sh compare
 quietly "configuring" cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DHCCLRUN_TESTS=OFF \
   -DHCCLRUN_EXAMPLES=OFF -DHCCLRUN_BENCH=ON
 quietly "building" cmake --build build/release
-exec scripts/compare.py --build build/release "$@"
+exec scripts/compare.py "$@"

@@ -60,7 +60,7 @@ ACL_FUNC_VISIBILITY aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamSta
 
 /*
  * What happens after a task failed: ACL_CONTINUE_ON_FAILURE or ACL_STOP_ON_FAILURE, for later
- * tasks.
+ * tasks. Another mode and a default stream are ACL_ERROR_RT_PARAM_INVALID.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 

@@ -189,8 +189,9 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommWorkingDevNicSet(HcclComm comm, uint32_t 
 /* ---- Groups of calls (semantics D.9) ----
  *
  * Between HcclGroupStart and HcclGroupEnd of a thread its calls check their arguments and are kept;
- * the outermost HcclGroupEnd does them. Creations from a root info and destructions run at the same
- * time, so that one thread can make the communicators of several devices. Sends and receives of a
+ * the outermost HcclGroupEnd does them. Creations from a root info come first, all at the same
+ * time, so that one thread can make the communicators of several devices; of their arguments only
+ * the pointers are checked before. Destructions come last. Sends and receives of a
  * communicator become one batch on the stream of the first, so that their order cannot block.
  * Collectives run in the order of decreasing size, and HcclGroupEnd waits for their streams. It
  * returns the first error of all. Without HcclGroupStart it is HCCL_E_NOT_SUPPORT. A communicator

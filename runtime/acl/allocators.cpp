@@ -35,9 +35,15 @@ Registry& Get() {
   return *registry;
 }
 
+// Streams that were destroyed take their allocators along. registry.mutex is held.
+void ForgetClosedStreams(Registry& registry) {
+  std::erase_if(registry.by_stream,
+                [](const auto& entry) { return !Stream::From(entry.first).ok(); });
+}
+
 // Sets a field of a description to something that is not null.
 template <class Field>
-Fault Set(aclrtAllocatorDesc handle, Field Description::* field, Field value, const char* name) {
+Fault Set(aclrtAllocatorDesc handle, Field Description::*field, Field value, const char* name) {
   if (!handle) return NullArgument("allocatorDesc");
   if (!value) return NullArgument(name);
   static_cast<Description*>(handle)->*field = value;
@@ -60,9 +66,8 @@ aclError aclrtAllocatorDestroyDesc(aclrtAllocatorDesc allocatorDesc) {
 }
 
 aclError aclrtAllocatorSetObjToDesc(aclrtAllocatorDesc allocatorDesc, aclrtAllocator allocator) {
-  return Answer(CallId::aclrtAllocatorSetObjToDesc, [&] {
-    return Set(allocatorDesc, &Description::object, allocator, "allocator");
-  });
+  return Answer(CallId::aclrtAllocatorSetObjToDesc,
+                [&] { return Set(allocatorDesc, &Description::object, allocator, "allocator"); });
 }
 
 aclError aclrtAllocatorSetAllocFuncToDesc(aclrtAllocatorDesc allocatorDesc,
@@ -100,6 +105,7 @@ aclError aclrtAllocatorRegister(aclrtStream stream, aclrtAllocatorDesc allocator
     return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
       Registry& registry = Get();
       std::lock_guard<std::mutex> lock(registry.mutex);
+      ForgetClosedStreams(registry);
       registry.by_stream[s->handle()] = {allocatorDesc, description};
       return Fault::None();
     });
@@ -119,6 +125,7 @@ aclError aclrtAllocatorGetByStream(aclrtStream stream, aclrtAllocatorDesc* alloc
     }
     Registry& registry = Get();
     std::lock_guard<std::mutex> lock(registry.mutex);
+    ForgetClosedStreams(registry);
     auto it = registry.by_stream.find(stream);
     if (it == registry.by_stream.end()) {
       return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(stream)},

@@ -2,7 +2,7 @@
 
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
-#include "device/copy.h"
+#include "device/host_functions.h"
 #include "device/reports.h"
 #include "hcclrun/launch.h"
 
@@ -55,7 +55,7 @@ aclError hcclrunLaunch(aclrtStream stream, hcclrunKernel kernel, void* arg) {
   return Answer(CallId::hcclrunLaunch, [&]() -> Fault {
     if (!kernel) return NullArgument("kernel");
     return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
-      return RunKernelInStream(*s, kernel, arg, ACL_ERROR_RT_AICORE_EXCEPTION);
+      return RunKernelInStream(*s, kernel, arg);
     });
   });
 }

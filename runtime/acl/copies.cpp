@@ -3,7 +3,7 @@
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
 #include "device/copy.h"
-#include "device/device_memory.h"
+#include "device/host_registration.h"
 #include "device/memory_map.h"
 
 namespace hcclrun {
@@ -53,8 +53,8 @@ Fault CheckBatch(const Batch& batch) {
     const size_t highest = i == 0 ? 0 : batch.count - 1;
     if (batch.indexes[i] < lowest || batch.indexes[i] > highest)
       return Fault(FaultKind::kBadValue, {batch.indexes[i], lowest, highest}, "attrsIndexes");
-    for (int type : {RawValue(batch.attributes[i].dstLoc.type),
-                     RawValue(batch.attributes[i].srcLoc.type)}) {
+    for (int type :
+         {RawValue(batch.attributes[i].dstLoc.type), RawValue(batch.attributes[i].srcLoc.type)}) {
       if (type != ACL_MEM_LOCATION_TYPE_HOST && type != ACL_MEM_LOCATION_TYPE_DEVICE)
         return Fault(FaultKind::kBadEnum, {uint64_t(type)}, "attrs.type");
     }
@@ -75,10 +75,10 @@ Fault ForEachCopy(const Batch& batch, CopyOne&& copy) {
   size_t attribute = 0;
   for (size_t i = 0; i < batch.count; i++) {
     while (attribute + 1 < batch.attribute_count && batch.indexes[attribute + 1] <= i) attribute++;
-    Fault fault = CheckCopyArguments(batch.dsts[i], batch.maxima[i], batch.srcs[i],
-                                     batch.sizes[i]);
-    if (!fault) fault = copy(batch.dsts[i], batch.srcs[i], batch.sizes[i],
-                             KindOf(batch.attributes[attribute]));
+    Fault fault = CheckCopyArguments(batch.dsts[i], batch.maxima[i], batch.srcs[i], batch.sizes[i]);
+    if (!fault)
+      fault =
+          copy(batch.dsts[i], batch.srcs[i], batch.sizes[i], KindOf(batch.attributes[attribute]));
     if (!fault) continue;
     *batch.fail_index = i;
     return fault;
@@ -99,7 +99,7 @@ Fault CheckMatrix(const CopyRows& copy) {
 
 // Host memory that may be gone when a queued copy runs.
 bool IsPageable(const void* address) {
-  return FindMemory(address).kind == MemoryKind::kNone && !IsPinnedHostMemory(address);
+  return FindMemory(address).kind == MemoryKind::kNone && !IsKnownHostMemory(address);
 }
 
 }  // namespace
@@ -169,9 +169,8 @@ aclError aclrtMemcpyBatch(void** dsts, size_t* destMaxs, void** srcs, size_t* si
 }
 
 aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_t* sizes,
-                               size_t numBatches, aclrtMemcpyBatchAttr* attrs,
-                               size_t* attrsIndexes, size_t numAttrs, size_t* failIndex,
-                               aclrtStream stream) {
+                               size_t numBatches, aclrtMemcpyBatchAttr* attrs, size_t* attrsIndexes,
+                               size_t numAttrs, size_t* failIndex, aclrtStream stream) {
   return Answer(CallId::aclrtMemcpyBatchAsync, [&]() -> Fault {
     const Batch batch = {dsts,  destMaxs,     srcs,     sizes,    numBatches,
                          attrs, attrsIndexes, numAttrs, failIndex};
@@ -191,7 +190,7 @@ aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_
 
 aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
                        size_t height, aclrtMemcpyKind kind) {
-  return Answer(CallId::aclrtOther, [&]() -> Fault {
+  return Answer(CallId::aclrtMemcpy2d, [&]() -> Fault {
     const CopyRows copy = {dst, dpitch, src, spitch, width, height};
     if (Fault f = CheckMatrix(copy)) return f;
     return CopyMatrix(copy, static_cast<CopyKind>(RawValue(kind)));
@@ -200,7 +199,7 @@ aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch,
 
 aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width,
                             size_t height, aclrtMemcpyKind kind, aclrtStream stream) {
-  return Answer(CallId::aclrtOther, [&]() -> Fault {
+  return Answer(CallId::aclrtMemcpy2dAsync, [&]() -> Fault {
     const CopyRows copy = {dst, dpitch, src, spitch, width, height};
     if (Fault f = CheckMatrix(copy)) return f;
     return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
@@ -218,8 +217,7 @@ aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType, aclrtStream
       return Fault(FaultKind::kBadEnum, {uint64_t(type)}, "cmoType");
     if (type != ACL_RT_CMO_TYPE_PREFETCH)
       return Fault(FaultKind::kNotSupported, "a cache operation other than prefetch");
-    return WithStream(stream, [&](const std::shared_ptr<Stream>&) {
-      return CheckDeviceRange(src, size, "src");
-    });
+    return WithStream(
+        stream, [&](const std::shared_ptr<Stream>&) { return CheckDeviceRange(src, size, "src"); });
   });
 }

@@ -89,7 +89,7 @@ aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer) {
 }
 
 aclError aclUpdateDataBuffer(aclDataBuffer* dataBuffer, void* data, size_t size) {
-  return Answer(CallId::aclrtOther, [&]() -> Fault {
+  return Answer(CallId::aclUpdateDataBuffer, [&]() -> Fault {
     if (!dataBuffer) return NullArgument("dataBuffer");
     *dataBuffer = {data, size};
     return Fault::None();

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <string>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
@@ -77,15 +80,12 @@ void ReadBootId(uint8_t (&bytes)[16]) {
   char text[64] = {};
   UniqueFd file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
   if (file.valid()) (void)!read(file.get(), text, sizeof text - 1);
-  size_t nibble = 0;
-  for (const char* c = text; *c && nibble < 32; c++) {
-    const int digit = *c >= '0' && *c <= '9'   ? *c - '0'
-                      : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10
-                                               : -1;
-    if (digit < 0) continue;
-    bytes[nibble / 2] |= static_cast<uint8_t>(digit << (nibble % 2 ? 0 : 4));
-    nibble++;
+  std::string digits;
+  for (const char* c = text; *c; c++) {
+    if (absl::ascii_isxdigit(static_cast<unsigned char>(*c))) digits += *c;
   }
+  if (digits.size() == 2 * sizeof bytes)
+    memcpy(bytes, absl::HexStringToBytes(digits).data(), sizeof bytes);
 }
 
 // The peer of the thread's device in the calls that open and close access.

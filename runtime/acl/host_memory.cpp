@@ -43,7 +43,7 @@ aclrtMemLocation LocationOf(const void* address) {
     Result<Device*> current = Device::Current();
     Device* device = info.device ? info.device : current.ok() ? *current : nullptr;
     location.id = device ? static_cast<uint32_t>(device->id()) : 0;
-  } else if (IsPinnedHostMemory(address) || IsRegisteredHostMemory(address)) {
+  } else if (IsKnownHostMemory(address)) {
     location.type = ACL_MEM_LOCATION_TYPE_HOST;
   } else {
     location.type = ACL_MEM_LOCATION_TYPE_UNREGISTERED;
@@ -102,8 +102,8 @@ aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type,
 aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
   return Answer(CallId::aclrtHostRegisterV2, [&]() -> Fault {
     if (Fault f = CheckRange(ptr, size)) return f;
-    constexpr uint32_t kKnown = ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED | ACL_HOST_REG_IOMEMORY |
-                                ACL_HOST_REG_READONLY;
+    constexpr uint32_t kKnown =
+        ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED | ACL_HOST_REG_IOMEMORY | ACL_HOST_REG_READONLY;
     if (flag == 0 || (flag & ~kKnown)) return Fault(FaultKind::kBadEnum, {flag}, "flag");
     if (flag & (ACL_HOST_REG_IOMEMORY | ACL_HOST_REG_READONLY))
       return Fault(FaultKind::kNotSupported, "this type of registration");

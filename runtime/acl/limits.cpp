@@ -86,9 +86,8 @@ aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 
 aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
   return Answer(CallId::aclrtSetDeviceResLimit, [&] {
-    return WithDevice(deviceId, [&](Device& device) {
-      return Limit(device.core_limits, RawValue(type), value);
-    });
+    return WithDevice(
+        deviceId, [&](Device& device) { return Limit(device.core_limits, RawValue(type), value); });
   });
 }
 
@@ -195,7 +194,7 @@ aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
 }
 
 aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
-  return Answer(CallId::aclrtOther, [&]() -> Fault {
+  return Answer(CallId::aclrtCtxGetSysParamOpt, [&]() -> Fault {
     if (!value) return NullArgument("value");
     const int option = RawValue(opt);
     if (Fault f = CheckParameter(option, ACL_OPT_STRONG_CONSISTENCY)) return f;

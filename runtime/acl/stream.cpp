@@ -91,15 +91,9 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
 }
 
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
-  return Answer(CallId::aclrtSetStreamFailureMode, [&]() -> Fault {
-    if (mode > ACL_STOP_ON_FAILURE) {
-      return Fault(FaultKind::kBadValue, {mode, ACL_CONTINUE_ON_FAILURE, ACL_STOP_ON_FAILURE},
-                   "mode");
-    }
-    return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
-      s->SetStopOnFailure(mode == ACL_STOP_ON_FAILURE);
-      return Fault::None();
-    });
+  return Answer(CallId::aclrtSetStreamFailureMode, [&] {
+    return WithStream(
+        stream, [&](const std::shared_ptr<Stream>& s) { return SetFailureMode(*s, mode, "mode"); });
   });
 }
 

@@ -32,15 +32,7 @@ Fault CheckAtMost(uint32_t value, uint32_t highest, const char* parameter) {
 Fault SetAttribute(Stream& stream, int attribute, const aclrtStreamAttrValue& value) {
   switch (attribute) {
     case ACL_STREAM_ATTR_FAILURE_MODE:
-      if (value.failureMode > ACL_STOP_ON_FAILURE) {
-        return Fault(FaultKind::kBadValue, {value.failureMode, 0, ACL_STOP_ON_FAILURE},
-                     "value.failureMode");
-      }
-      if (IsDefaultStream(stream)) {
-        return NotAllowed("a default stream has no failure mode; use a created stream");
-      }
-      stream.SetStopOnFailure(value.failureMode == ACL_STOP_ON_FAILURE);
-      return Fault::None();
+      return SetFailureMode(stream, value.failureMode, "value.failureMode");
     case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK:
       if (Fault f = CheckAtMost(value.overflowSwitch, 1, "value.overflowSwitch")) return f;
       stream.overflow_switch.store(value.overflowSwitch, std::memory_order_relaxed);
@@ -65,8 +57,7 @@ Fault GetAttribute(Stream& stream, int attribute, aclrtStreamAttrValue* value) {
   aclrtStreamAttrValue found = {};
   switch (attribute) {
     case ACL_STREAM_ATTR_FAILURE_MODE:
-      found.failureMode =
-          stream.stop_on_failure() ? ACL_STOP_ON_FAILURE : ACL_CONTINUE_ON_FAILURE;
+      found.failureMode = stream.stop_on_failure() ? ACL_STOP_ON_FAILURE : ACL_CONTINUE_ON_FAILURE;
       break;
     case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK:
       found.overflowSwitch = stream.overflow_switch.load(std::memory_order_relaxed);
@@ -157,7 +148,7 @@ aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
 
 aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType,
                                  aclrtStreamAttrValue* value) {
-  return Answer(CallId::aclrtOther, [&]() -> Fault {
+  return Answer(CallId::aclrtGetStreamAttribute, [&]() -> Fault {
     if (!value) return NullArgument("value");
     return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
       return GetAttribute(*s, RawValue(stmAttrType), value);
@@ -208,13 +199,12 @@ aclError aclrtRegStreamStateCallback(const char* regName, aclrtStreamStateCallba
   return Answer(CallId::aclrtRegStreamStateCallback, [&]() -> Fault {
     if (!regName) return NullArgument("regName");
     if (*regName == 0) return InvalidArgument(0, 1, UINT64_MAX, "the length of regName");
-    Fault fault = callback
-                      ? AddStreamObserver(regName,
-                                          [callback, args](void* handle, StreamState state) {
-                                            callback(handle, static_cast<aclrtStreamState>(state),
-                                                     args);
-                                          })
-                      : RemoveStreamObserver(regName);
+    Fault fault =
+        callback ? AddStreamObserver(regName,
+                                     [callback, args](void* handle, StreamState state) {
+                                       callback(handle, static_cast<aclrtStreamState>(state), args);
+                                     })
+                 : RemoveStreamObserver(regName);
     if (fault) fault.code_override = ACL_ERROR_RT_PARAM_INVALID;
     return fault;
   });

@@ -19,13 +19,12 @@ namespace hcclrun {
   X(HcclCommSymWinDeregister) X(HcclCommSymWinGet) X(HcclCreateSubCommConfig)                     \
   X(HcclSetConfig) X(HcclGetCommName) X(HcclCommInitAll) X(HcclGetCommAsyncError)                 \
   X(HcclGetCommConfigCapability) X(HcclCommResume) X(HcclCommWorkingDevNicSet)                    \
-  X(HcclGroupStart) X(HcclGroupEnd) X(HcclCommRegister) X(HcclCommDeregister)                     \
-  X(HcclCommExchangeMem)                                                                          \
+  X(HcclGroupStart) X(HcclGroupEnd)                                                               \
   X(HcclSymWinGetPeerPointer)                                                                     \
   X(HcclGetRankSize) X(HcclGetRankId) X(HcclBarrier) X(HcommMemAlloc) X(HcommMemFree)             \
   X(HcclCommInitClusterInfo) X(HcclGetConfig) X(hcclrunShareRootInfo) X(HcclCommSuspend)          \
-  X(HcclGetCommHandleWithName) X(HcclCommGetHandleWithName)                                       \
-  X(HcclCommInitClusterInfoMem) X(HcclCommInitClusterInfoMemConfig) X(hcclrunLaunch)              \
+  X(HcclCommGetHandleWithName)                                                                    \
+  X(hcclrunLaunch)                                                                                \
   X(aclInit) X(aclFinalize) X(aclGetRecentErrMsg) X(aclsysGetCANNVersion)                         \
   X(aclsysGetVersionStr) X(aclsysGetVersionNum)                                                   \
   X(aclrtSetDevice) X(aclrtResetDevice) X(aclrtGetDevice) X(aclrtGetDeviceCount)                  \
@@ -90,12 +89,13 @@ namespace hcclrun {
   X(aclprofInit) X(aclprofFinalize) X(aclprofStart) X(aclprofCreateConfig) X(aclprofStop)         \
   X(aclprofDestroyConfig) X(aclprofSetConfig) X(aclprofGetStepTimestamp)                          \
   X(aclprofCreateStepInfo) X(aclprofDestroyStepInfo) X(aclprofMarkEx)                             \
-  X(aclrtMemGetAddressRange) X(aclrtMemRetainAllocationHandle) X(aclrtOther) X(aclprof)           \
+  X(aclrtMemGetAddressRange) X(aclrtMemRetainAllocationHandle)                                    \
   X(aclFinalizeReference) X(aclrtGetDeviceSatMode) X(aclrtReserveMemAddressNoUCMemory)            \
   X(aclrtMemGetAllocationPropertiesFromHandle) X(aclrtMemSetPidToShareableHandleV2)               \
   X(HcclMemAlloc) X(HcclMemFree) X(hcclrunLastPath)                                               \
   X(aclprofPush) X(aclprofPop) X(aclprofRangeStart)                                               \
-  X(aclprofRangeStop) X(aclprofSetStampTraceMessage) X(aclprofMark)
+  X(aclprofRangeStop) X(aclprofSetStampTraceMessage) X(aclprofMark)                               \
+  X(aclrtMemcpy2d) X(aclrtMemcpy2dAsync) X(aclUpdateDataBuffer) X(aclrtGetStreamAttribute) X(aclrtCtxGetSysParamOpt)
 // clang-format on
 
 enum class CallId : uint32_t {

@@ -37,4 +37,29 @@ class Deadline {
   int64_t at_ns_;
 };
 
+// A time-out that begins with the first look at it: that of a task runs from when its stream comes
+// to it, not from the call that queued it. One thread at a time.
+class Timeout {
+ public:
+  explicit Timeout(int64_t milliseconds) : milliseconds_(milliseconds) {}  // < 0: never passes
+  void Begin() {
+    if (!begun_) deadline_ = Deadline::After(milliseconds_);
+    begun_ = true;
+  }
+  bool passed() {
+    Begin();
+    return deadline_.passed();
+  }
+  int64_t Remaining(int64_t limit_ns) {
+    Begin();
+    return deadline_.Remaining(limit_ns);
+  }
+  int64_t milliseconds() const { return milliseconds_; }
+
+ private:
+  const int64_t milliseconds_;
+  bool begun_ = false;
+  Deadline deadline_ = Deadline::Never();
+};
+
 }  // namespace hcclrun

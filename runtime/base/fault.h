@@ -56,6 +56,8 @@ enum class FaultKind : uint16_t {
   // streams and events
   kStreamTimeout,         // n: waited milliseconds, tasks left
   kEventTimeout,          // n: waited milliseconds
+  kEventWaitTimeout,      // n: waited milliseconds: a wait in a stream
+  kRecorderEnded,         // n: pid of the process whose record of an event will not complete
   kEventNotRecorded,      // n: event
   kEventNotFinished,      // n: event
   kEventNoTimeline,       // n: event
@@ -103,8 +105,9 @@ enum class FaultKind : uint16_t {
   kZeroCopy,           // n: address; text: what is wrong with it
   kWindowOffsets,      // n: op number; detail: OpDetail
 
-  kRuntimeCall,  // n: its result; text: the acl call that failed underneath
-  kInternal,     // text: what invariant failed
+  kRuntimeCall,   // n: its result; text: the acl call that failed underneath
+  kKernelFailed,  // n: what the kernel returned
+  kInternal,      // text: what invariant failed
 };
 
 // Operands that do not fit into numbers; a layer derives its own, check/ knows them all.

@@ -279,10 +279,11 @@ const std::vector<HcclVariable>& HcclVariables() {
       {"ASCEND_GLOBAL_EVENT_ENABLE", "1", "0 or 1", IsSwitch, false, "accepted"},
       {"ASCEND_MODULE_LOG_LEVEL", "", "NAME=level:NAME=level", IsAnything, false,
        "log level of HCCL, ASCENDCL or RUNTIME"},
-      {"ASCEND_SLOG_PRINT_TO_STDOUT", "", "0 or 1", IsSwitch, false, "0: log into files"},
+      {"ASCEND_SLOG_PRINT_TO_STDOUT", "", "0 or 1", IsSwitch, false,
+       "logs go to standard error in any case"},
       {"ASCEND_LOG_PRINT_TO_STDOUT", "", "0 or 1", IsSwitch, false,
        "newer name of ASCEND_SLOG_PRINT_TO_STDOUT"},
-      {"ASCEND_PROCESS_LOG_PATH", "", "a directory", IsAnything, false, "where log files go"},
+      {"ASCEND_PROCESS_LOG_PATH", "", "a directory", IsAnything, false, "no log files are written"},
       {"ASCEND_RT_VISIBLE_DEVICES", "", "an ascending list of device numbers", IsAnything, false,
        "devices that a process sees, renumbered from 0"},
   };

@@ -61,13 +61,16 @@ uint64_t BytesVariable(const char* name, uint64_t otherwise) {
   return otherwise;
 }
 
-int64_t MillisecondsVariable(const char* name) {
+int64_t MillisecondsVariable(const char* name, bool zero_is_legal = false) {
   const char* text = getenv(name);
   double seconds;
   if (!text) return -1;
-  if (absl::SimpleAtod(text, &seconds) && seconds > 0 && seconds < 1e9)
+  if (absl::SimpleAtod(text, &seconds) && (seconds > 0 || (zero_is_legal && seconds == 0)) &&
+      seconds < 1e9)
     return static_cast<int64_t>(seconds * 1000 + 0.5);
-  Ignored(name, text, "a number of seconds above 0, decimals allowed");
+  Ignored(name, text,
+          zero_is_legal ? "a number of seconds, 0 or more, decimals allowed"
+                        : "a number of seconds above 0, decimals allowed");
   return -1;
 }
 
@@ -105,9 +108,10 @@ Settings Read() {
   s.check_is_error = Choice("HCCLRUN_CHECK", {"warn", "error"}) == 1;
   s.direct = Choice("HCCLRUN_DIRECT", {"0", "1"}) == 1;
   s.explain = Choice("HCCLRUN_EXPLAIN", {"0", "1"}) == 1;
-  const char* note = getenv("HCCLRUN_STALL_NOTE");
-  s.stall_note_ms = note && strcmp(note, "0") == 0 ? 0 : MillisecondsVariable("HCCLRUN_STALL_NOTE");
+  s.stall_note_ms = MillisecondsVariable("HCCLRUN_STALL_NOTE", true);
   if (s.stall_note_ms < 0) s.stall_note_ms = 5000;
+  s.rank_table_wait_ms = MillisecondsVariable("HCCLRUN_RANK_TABLE_WAIT", true);
+  if (s.rank_table_wait_ms < 0) s.rank_table_wait_ms = 1'800'000;
   s.engine = static_cast<Engine>(Choice("HCCLRUN_ENGINE", {"auto", "classic", "cooperative"}));
   return s;
 }

@@ -24,6 +24,8 @@ struct Settings {
   // HCCLRUN_STALL_NOTE (seconds, default 5, 0 = never): a wait of this length is told
   // once per communicator.
   int64_t stall_note_ms;
+  int64_t rank_table_wait_ms;  // HCCLRUN_RANK_TABLE_WAIT (seconds, default 1800): how long a rank
+                               // table may stay incomplete (semantics D.4)
   Engine engine;  // HCCLRUN_ENGINE=classic|cooperative|auto: how collectives are executed
 
   static const Settings& Get();

@@ -133,10 +133,10 @@ std::string MismatchSentence(const Fault& f) {
   std::string difference;
   for (const OpDetail::Call& c : d->calls) {
     if (!c.posted) {
-      groups.Add(c.position.rank, "not there yet");
+      groups.Add(c.position.rank, "(not there yet)");
       continue;
     }
-    std::string text = CallOf(c.descriptor);
+    std::string text = "called " + CallOf(c.descriptor);
     if (c.descriptor.flags & kFlagWindow) text += " in registered windows";
     groups.Add(c.position.rank, text);
     if (!first) first = &c.descriptor;
@@ -154,7 +154,7 @@ std::string MismatchSentence(const Fault& f) {
   return absl::StrCat(
       "operation #", d->sequence + 1, " of communicator ", d->communicator,
       " differs between ranks in ", difference.empty() ? "its arguments" : difference, ": ",
-      groups.Text(" called "),
+      groups.Text(" "),
       "; the operation failed on all of them and moved no data, make all ranks call the same");
 }
 
@@ -179,8 +179,11 @@ std::string ExecTimeoutSentence(const Fault& f, bool still) {
   if (!d) return "an operation waited too long for other ranks";
   Groups missing;
   std::vector<uint32_t> there;
+  std::string operation =
+      absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator);
   for (const OpDetail::Call& c : d->calls) {
     if (c.posted) {
+      if (there.empty()) absl::StrAppend(&operation, ", ", CallOf(c.descriptor), ",");
       there.push_back(c.position.rank);
     } else {
       missing.Add(c.position.rank, Where(c.position));
@@ -190,12 +193,10 @@ std::string ExecTimeoutSentence(const Fault& f, bool still) {
                                              ".", f.n[1] % 1000 / 100, " s")
                               : " timed out";
   if (missing.empty()) {
-    return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
-                        waited,
+    return absl::StrCat(operation, waited,
                         " although all ranks have called it: some rank is stopped or very slow");
   }
-  return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator, waited,
-                      "; ", there.empty() ? "no rank" : Ranks(there),
+  return absl::StrCat(operation, waited, "; ", there.empty() ? "no rank" : Ranks(there),
                       there.size() == 1 ? " is" : " are", " there, missing: ", missing.Text(" "),
                       still ? ". It goes on waiting until HCCL_EXEC_TIMEOUT"
                             : ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");

@@ -43,6 +43,8 @@ constexpr FaultRow kRows[] = {
 
     {K::kStreamTimeout, 507046, 9, nullptr, false},
     {K::kEventTimeout, 507047, 9, nullptr, false},
+    {K::kEventWaitTimeout, 107020, 9, nullptr, false},
+    {K::kRecorderEnded, 507057, 15, nullptr, true},
     {K::kEventNotRecorded, 507000, 15, nullptr, true},
     {K::kEventNotFinished, 107006, 15, nullptr, true},
     {K::kEventNoTimeline, 107006, 15, nullptr, true},
@@ -85,6 +87,7 @@ constexpr FaultRow kRows[] = {
     {K::kWindowOffsets, 507018, 1, "EI0005", true},
 
     {K::kRuntimeCall, 500000, 15, nullptr, true},
+    {K::kKernelFailed, 507015, 15, nullptr, true},
     {K::kInternal, 500000, 4, nullptr, true},
 };
 

@@ -143,8 +143,13 @@ std::string SentenceOf(const Fault& f) {
       return absl::StrCat("the stream was not done after ", Seconds(n[0]), "; ", n[1],
                           " tasks are left and go on; synchronise again, or allow more time");
     case K::kEventTimeout:
+    case K::kEventWaitTimeout:
       return absl::StrCat("the event had not happened after ", Seconds(n[0]),
                           "; look at what its stream waits for, or allow more time");
+    case K::kRecorderEnded:
+      return absl::StrCat("process ", n[0],
+                          ", which recorded the event, ended before its stream "
+                          "came to the record; record the event again");
     case K::kEventNotRecorded:
       return "the event has never been recorded; call aclrtRecordEvent first";
     case K::kEventNotFinished:
@@ -268,6 +273,9 @@ std::string SentenceOf(const Fault& f) {
       return WindowOffsetsSentence(f);
     case K::kRuntimeCall:
       return absl::StrCat(t, " failed with ", n[0]);
+    case K::kKernelFailed:
+      return absl::StrCat("the kernel returned ", Signed(n[0]),
+                          "; a kernel returns 0 when it has done its work");
     case K::kInternal:
       return absl::StrCat("internal: ", t, "; this should not happen, please report it");
   }

@@ -10,8 +10,7 @@ using plan::Share;
 
 void Plan::PrepareWindow() {
   // AlltoAll has one transfer per owner and peer, all others have one per owner.
-  const bool per_peer = shape_.op == Op::kAllToAll || shape_.op == Op::kAllToAllV ||
-                        shape_.op == Op::kAllToAllVC;
+  const bool per_peer = shape_.op == Op::kAllToAll || IsPairwiseV(shape_.op);
   transfers_ = per_peer ? shape_.ranks : 1;
   cuts_ = plan::CutsPer(shape_.split, transfers_);
   phases_ = 1;

@@ -87,6 +87,9 @@ constexpr bool IsVOperation(Op op) {
          op == Op::kAllToAllVC;
 }
 
+// Those of them with a length for every pair of ranks.
+constexpr bool IsPairwiseV(Op op) { return op == Op::kAllToAllV || op == Op::kAllToAllVC; }
+
 struct ExtentBytes {
   uint64_t in_bytes;
   uint64_t out_bytes;

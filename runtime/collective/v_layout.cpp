@@ -10,11 +10,6 @@ uint64_t Product(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-uint64_t Sum(uint64_t a, uint64_t b) {
-  uint64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 VBlock Block(uint64_t count, uint64_t src, uint64_t dst, uint32_t elem) {
   if (count == 0) return {};
   return {Product(count, elem), Product(src, elem), Product(dst, elem)};
@@ -50,9 +45,9 @@ VSide MakeVSide(Op op, uint32_t rank, uint32_t ranks, uint32_t elem, const VArra
 ExtentBytes VExtents(const VSide& side) {
   ExtentBytes extents{0, 0};
   for (const VBlock& block : side.outgoing)
-    extents.in_bytes = std::max(extents.in_bytes, Sum(block.src, block.bytes));
+    extents.in_bytes = std::max(extents.in_bytes, SaturatingSum(block.src, block.bytes));
   for (const VBlock& block : side.incoming)
-    extents.out_bytes = std::max(extents.out_bytes, Sum(block.dst, block.bytes));
+    extents.out_bytes = std::max(extents.out_bytes, SaturatingSum(block.dst, block.bytes));
   return extents;
 }
 

@@ -10,6 +10,11 @@
 
 namespace hcclrun {
 
+// UINT64_MAX, which no memory has, where the sum does not fit.
+constexpr uint64_t SaturatingSum(uint64_t a, uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 // Bytes. A block without bytes has no place: both offsets are 0, whatever
 // the caller's displacements.
 struct VBlock {

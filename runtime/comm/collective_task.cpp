@@ -7,26 +7,11 @@
 #include "comm/abort.h"
 #include "comm/liveness.h"
 #include "comm/matching.h"
+#include "comm/thresholds.h"
 #include "shm/lifeline.h"
 #include "shm/wait_policy.h"
 
 namespace hcclrun {
-namespace {
-
-// Bytes moved from which stores bypass the caches. A reader right behind the operation loses by it
-// below about this size and wins above; benchmarks without a reader would like it lower.
-constexpr uint64_t kStreamingBytes = uint64_t{32} << 20;
-
-// Pieces are of at least this many bytes, read and written together: less would be more claiming
-// than copying. Every home gets a few, so that stealing evens out.
-constexpr uint64_t kPieceBytes = 256 << 10;
-constexpr uint64_t kPiecesPerHome = 4;
-
-// Bytes of a rank's buffers up to which an operation may run inside the call that
-// enqueues it: microseconds.
-constexpr uint64_t kInlineBytes = 16 << 10;
-
-}  // namespace
 
 CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor,
                                const Buffer& in, const Buffer& out,
@@ -39,7 +24,8 @@ CollectiveTask::~CollectiveTask() {
   if (started_)
     comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
   // One that its stream refused has not been called.
-  if (queued_by != 0 && stage_ != Stage::kDone) SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
+  if (queued_by != 0 && stage_ != Stage::kDone)
+    SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
 }
 
 bool CollectiveTask::Completed() const {
@@ -203,135 +189,6 @@ void CollectiveTask::Finish() {
   stage_ = Stage::kDone;
 }
 
-// Where this process reaches an own buffer. The user may have unmapped it since the call: the heap
-// stays mapped under every buffer but a private one, which is looked up again.
-Fault CollectiveTask::OwnAddress(const Buffer& buffer, const char* parameter, char** address) const {
-  *address = nullptr;
-  if (buffer.bytes == 0) return Fault::None();
-  if (buffer.is_private) {
-    *address = buffer.address;
-    return CheckDeviceRange(buffer.address, buffer.bytes, parameter);
-  }
-  *address = comm_->heap_base(comm_->rank()) + buffer.heap_offset;
-  return Fault::None();
-}
-
-// Reads all descriptors once, privately, and makes addresses of them. Nothing read from shared
-// memory is used as an address without the check of Inside().
-Fault CollectiveTask::PrepareRun(bool for_all) {
-  const std::vector<Descriptor> all = Snapshot(comm_->view(), descriptor_.sequence);
-  const uint32_t ranks = comm_->size(), me = comm_->rank();
-  run_.shape.op = static_cast<Op>(descriptor_.op);
-  run_.shape.ranks = ranks;
-  run_.shape.root = descriptor_.root;
-  run_.shape.count = descriptor_.count;
-  run_.dtype = static_cast<DataType>(descriptor_.dtype);
-  run_.shape.elem = ElementSize(run_.dtype);
-  run_.shape.chunk_bytes = comm_->chunk_bytes();
-  run_.shape.path = Path::kWindow;
-  for (const Descriptor& d : all) {
-    if (!(d.flags & kFlagWindow) || (d.flags & kFlagUnsafe)) run_.shape.path = Path::kBuffered;
-  }
-  run_.reduce_op = static_cast<ReduceOp>(descriptor_.reduce_op);
-  run_.rank = me;
-  run_.barrier = &comm_->view().slot(descriptor_.sequence).barrier;
-  run_.operands = &operands_;
-  if (v_) {
-    if (Fault f = PrepareLayout(all)) return f;
-  }
-  if (for_all) {
-    const ControlHeader& header = *comm_->view().header;
-    run_.claims = &comm_->view().slot(descriptor_.sequence).claims;
-    run_.crowded = header.oversubscribed != 0;
-    run_.homes = std::min({ranks, std::max(header.processors, 1u), kMaxHomes});
-    uint64_t at_once = BytesMoved(descriptor_, ranks);
-    if (run_.shape.path == Path::kBuffered)
-      at_once = std::min(at_once, 2 * ranks * run_.shape.chunk_bytes);
-    const uint64_t piece = std::max(kPieceBytes, at_once / (kPiecesPerHome * run_.homes));
-    run_.shape.split = std::max(1u, static_cast<uint32_t>((at_once / piece + ranks - 1) / ranks));
-  }
-  if (!ValidShape(run_.shape)) return Fault(FaultKind::kInternal, "the operation has no plan");
-  run_.plan.emplace(run_.shape);
-  run_.phases = run_.plan->phases();
-
-  operands_.in.assign(ranks, nullptr);
-  operands_.out.assign(ranks, nullptr);
-  operands_.stage_a.assign(ranks, nullptr);
-  operands_.stage_b.assign(ranks, nullptr);
-  if (!for_all) {
-    if (Fault f = OwnAddress(in_, "sendBuf", &operands_.in[me])) return f;
-    if (Fault f = OwnAddress(out_, "recvBuf", &operands_.out[me])) return f;
-  }
-  uint64_t moved = 0;
-  for (uint32_t r = 0; r < ranks; r++) {
-    const ExtentBytes extents = ReachInto(r);
-    moved += extents.in_bytes + extents.out_bytes;
-    if (run_.shape.path == Path::kBuffered) {
-      operands_.stage_a[r] = comm_->stage_a(r);
-      operands_.stage_b[r] = comm_->stage_b(r);
-      if (!for_all) continue;
-    }
-    const uint64_t heap = comm_->heap_bytes(r);
-    auto inside = [heap](uint64_t offset, uint64_t bytes) {
-      return bytes <= heap && offset <= heap - bytes;
-    };
-    if (!inside(all[r].in_offset, extents.in_bytes) ||
-        !inside(all[r].out_offset, extents.out_bytes)) {
-      return Fault(FaultKind::kInternal, "a peer posted a buffer outside its heap");
-    }
-    if (extents.in_bytes) operands_.in[r] = comm_->heap_base(r) + all[r].in_offset;
-    if (extents.out_bytes) operands_.out[r] = comm_->heap_base(r) + all[r].out_offset;
-  }
-  run_.streaming = moved >= kStreamingBytes;
-  return run_.shape.path == Path::kBuffered && ranks > 1 ? comm_->CommitStages() : Fault::None();
-}
-
-// The own blocks, and from the peers what the own arrays do not tell: the largest block of all
-// ranks, on which the rounds depend, and on the window path the places in the senders' inputs. All
-// arrays fit together by now.
-Fault CollectiveTask::PrepareLayout(const std::vector<Descriptor>& all) {
-  const uint32_t ranks = comm_->size(), me = comm_->rank();
-  const uint64_t elem = run_.shape.elem;
-  layout_ = v_->layout;
-  run_.shape.layout = &layout_;
-  for (const Descriptor& d : all) {
-    if (d.count > UINT64_MAX / elem)
-      return Fault(FaultKind::kInternal, "a peer posted a wild count");
-    layout_.largest = std::max(layout_.largest, d.count * elem);
-  }
-  const bool pairwise = run_.shape.op == Op::kAllToAllV || run_.shape.op == Op::kAllToAllVC;
-  if (!pairwise || run_.shape.path != Path::kWindow || layout_.largest == 0) return Fault::None();
-  for (uint32_t r = 0; r < ranks; r++) {
-    VBlock& block = layout_.sides[0].incoming[r];
-    if (r == me || block.bytes == 0) continue;
-    const PeerArguments arguments(*comm_, r, all[r]);
-    const uint64_t displ = arguments ? arguments.At(kSendDispls, me) : UINT64_MAX;
-    // Sums with it stay small; ReachInto() has them checked against the peer's heap.
-    if (displ > INT64_MAX / 2 / elem)
-      return Fault(FaultKind::kInternal, "a peer posted arrays outside its heap");
-    block.src = displ * elem;
-  }
-  return Fault::None();
-}
-
-// Bytes from the starts of the rank's input and output that this rank's pieces may touch on the
-// window path.
-ExtentBytes CollectiveTask::ReachInto(uint32_t rank) const {
-  const OpShape& shape = run_.shape;
-  if (!v_) return Extents(shape.op, shape.count, shape.elem, shape.ranks, rank, shape.root);
-  const VSide& own = layout_.sides[0];
-  ExtentBytes reach = VExtents(own);
-  if (rank == comm_->rank()) return reach;
-  switch (shape.op) {
-    case Op::kAllGatherV:
-      return {0, reach.out_bytes};
-    case Op::kReduceScatterV:
-      return {reach.in_bytes, 0};
-    default:
-      return {own.incoming[rank].bytes ? own.incoming[rank].src + own.incoming[rank].bytes : 0, 0};
-  }
-}
-
 Fault CollectiveTask::Trouble() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
@@ -347,11 +204,9 @@ Fault CollectiveTask::Trouble() {
   if (gone != kNoRank && !CanGoOn()) {
     return OperationFault(FaultKind::kRankExited, view, comm_->name(), comm_->rank(), k, gone);
   }
-  if (deadline_.passed()) {
+  if (deadline_.passed() && !CanGoOn()) {
     SetAbort(view, AbortCause::kTimeout, comm_->rank());
-    Fault f = OperationFault(FaultKind::kExecTimeout, view, comm_->name(), comm_->rank(), k);
-    f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
-    return f;
+    return LateFault();
   }
   return Fault::None();
 }
@@ -407,24 +262,26 @@ void CollectiveTask::NoteStall() const {
   for (uint32_t r = 0; r < comm_->rank(); r++) {
     if (HasPosted(view, descriptor_.sequence, r)) return;
   }
-  Fault f = OperationFault(FaultKind::kExecTimeout, view, comm_->name(), comm_->rank(),
+  TellStall(LateFault());
+}
+
+Fault CollectiveTask::LateFault() const {
+  Fault f = OperationFault(FaultKind::kExecTimeout, comm_->view(), comm_->name(), comm_->rank(),
                            descriptor_.sequence);
   f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
-  TellStall(f);
+  return f;
 }
 
 // For the launcher's verdict: whom this rank sleeps for.
 void CollectiveTask::NoteWaiting(bool begins) const {
-  RankActivity* activity = Lifeline::Activity();
-  if (!activity) return;
+  if (!Lifeline::Activity()) return;
   uint32_t missing = 0;
   int32_t first = -1;
   for (uint32_t r = 0; begins && stage_ == Stage::kMatch && r < comm_->size(); r++) {
     if (HasPosted(comm_->view(), descriptor_.sequence, r)) continue;
     if (missing++ == 0) first = static_cast<int32_t>(r);
   }
-  activity->waiting_for.store(first, std::memory_order_relaxed);
-  activity->waiting.store(missing, std::memory_order_relaxed);
+  Lifeline::NoteWaiting(missing, first);
 }
 
 }  // namespace hcclrun

@@ -54,8 +54,8 @@ class CollectiveTask : public Task {
   bool Completed() const;
   // When it is the operation's turn: elects who begins, and begins if it is this thread.
   Fault Begin();
-  // Makes the run of the own pieces, or with `for_all` of everybody's.
   Fault OwnAddress(const Buffer& buffer, const char* parameter, char** address) const;
+  // Makes the run of the own pieces, or with `for_all` of everybody's.
   Fault PrepareRun(bool for_all);
   Fault PrepareLayout(const std::vector<Descriptor>& all);
   ExtentBytes ReachInto(uint32_t rank) const;
@@ -65,6 +65,7 @@ class CollectiveTask : public Task {
   void FinishShared();
   void NoteWaiting(bool begins) const;
   void NoteStall() const;
+  Fault LateFault() const;  // who is missing, and how long this rank has waited
 
   std::shared_ptr<Communicator> comm_;
   Descriptor descriptor_;

@@ -50,8 +50,7 @@ Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info,
   Result<Device*> device = Device::Current();
   if (!device.ok()) return device.fault();
   Hello hello;
-  Result<std::shared_ptr<Communicator>> comm =
-      Prepare(*device, info, ranks, rank, config, &hello);
+  Result<std::shared_ptr<Communicator>> comm = Prepare(*device, info, ranks, rank, config, &hello);
   if (!comm.ok()) return comm.fault();
   Result<Membership> membership = JoinRendezvous(info, hello, (*device)->heap().object().fd());
   if (!membership.ok()) return membership.fault();
@@ -67,8 +66,8 @@ Result<std::shared_ptr<Communicator>> Communicator::CreateUnmet(Device* device,
   Hello hello;
   Result<std::shared_ptr<Communicator>> comm = Prepare(device, info, ranks, rank, config, &hello);
   if (!comm.ok()) return comm.fault();
-  (*comm)->meeting_ = std::make_unique<Meeting>(
-      comm->get(), info, hello, device->heap().object().fd(), std::move(ancestry));
+  (*comm)->meeting_ = std::make_unique<Meeting>(comm->get(), info, hello,
+                                                device->heap().object().fd(), std::move(ancestry));
   if (Fault f = (*comm)->meeting_->Start()) return f;
   return comm;
 }
@@ -153,12 +152,13 @@ Fault Communicator::CheckPeers() {
 }
 
 Fault Communicator::CommitStages() {
+  if (stages_committed_.load(std::memory_order_acquire)) return Fault::None();
   std::lock_guard<std::mutex> lock(stage_mutex_);
-  if (stages_committed_) return Fault::None();
+  if (stages_committed_.load(std::memory_order_relaxed)) return Fault::None();
   Heap& heap = device_->heap();
   if (Fault f = heap.Commit(stage_a_, chunk_bytes_)) return f;
   if (Fault f = heap.Commit(stage_b_, chunk_bytes_)) return f;
-  stages_committed_ = true;
+  stages_committed_.store(true, std::memory_order_release);
   return Fault::None();
 }
 
@@ -266,7 +266,8 @@ Fault Communicator::AsyncFault() const {
       // A rank that failed because another one had left before is not the cause.
       if (uint32_t left = CannotPost(view(), here);
           left != kNoRank && left != abort.rank &&
-          view().ranks[left].state.load() != uint32_t(RankState::kFailed)) {
+          view().ranks[left].state.load(std::memory_order_seq_cst) !=
+              uint32_t(RankState::kFailed)) {
         return OperationFault(FaultKind::kRankExited, view(), name(), rank_, here, left);
       }
       [[fallthrough]];

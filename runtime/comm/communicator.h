@@ -181,7 +181,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // Guarded by issue_mutex_.
   std::vector<uint64_t> next_transfer_[2];
   std::mutex stage_mutex_;
-  bool stages_committed_ = false;            // guarded by stage_mutex_
+  // Stored under stage_mutex_ when the pages are there (release), read without (acquire).
+  std::atomic<bool> stages_committed_{false};
   std::unique_ptr<ArgumentRing> arguments_;  // made under stage_mutex_, before the first V task
   StallWatch stall_;
   std::mutex derived_mutex_;

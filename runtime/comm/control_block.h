@@ -22,7 +22,7 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLayoutVersion = 4;  // of everything that travels between processes
+inline constexpr uint32_t kLayoutVersion = 5;  // of everything that travels between processes
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;
@@ -196,8 +196,11 @@ struct ControlView {
     return descriptors[sequence % kRingSlots * header->ranks + rank];
   }
   EventCount& event_of(uint32_t rank) const { return rank_events[rank].event; }
-  TransferChannel& channel(uint32_t sender, uint32_t receiver) const {
-    return channels[uint64_t{sender} * header->ranks + receiver];
+  // Through which `rank`, as `end`, meets `peer`.
+  TransferChannel& channel(uint32_t rank, TransferEnd end, uint32_t peer) const {
+    const uint64_t sender = end == kSenderEnd ? rank : peer;
+    const uint64_t receiver = end == kSenderEnd ? peer : rank;
+    return channels[sender * header->ranks + receiver];
   }
   // Wakes every sleeper of the communicator.
   void NotifyAll() const {

@@ -29,9 +29,9 @@ void ReadValues(HcclEnv* env) {
   const double exec_s = Number("HCCL_EXEC_TIMEOUT", 1836);
   env->exec_timeout_ms = exec_s == 0 ? -1 : std::llround(exec_s * 1000);
   const std::string mode = Text("HCCL_OP_EXPANSION_MODE");
-  env->expansion = mode == "AIV"                          ? Expansion::kAiv
+  env->expansion = mode == "AIV"                         ? Expansion::kAiv
                    : mode == "HOST" || mode == "HOST_TS" ? Expansion::kHost
-                                                          : Expansion::kAiCpu;
+                                                         : Expansion::kAiCpu;
   env->inter_hccs_disable = strcasecmp(Text("HCCL_INTER_HCCS_DISABLE").c_str(), "TRUE") == 0;
   const std::string deterministic = Text("HCCL_DETERMINISTIC");
   env->deterministic_set = !deterministic.empty();
@@ -54,8 +54,6 @@ HcclEnv Read() {
     env.exec_timeout_ms = settings.exec_timeout_ms;
     env.exec_timeout_forced = true;
   }
-  const double wait_s = Number("HCCLRUN_RANK_TABLE_WAIT", 1800);
-  if (wait_s >= 0 && wait_s < 1e9) env.rank_table_wait_ms = std::llround(wait_s * 1000);
   return env;
 }
 

@@ -22,9 +22,7 @@ struct HcclEnv {
   bool inter_hccs_disable = false;          // HCCL_INTER_HCCS_DISABLE (A.10 item 5)
   bool deterministic_set = false;           // HCCL_DETERMINISTIC: HcclSetConfig is ignored then
   int32_t deterministic = 0;                // 0 false, 1 true, 2 strict; results always are
-  // HCCLRUN_RANK_TABLE_WAIT (s): how long a rank table may stay incomplete (semantics D.4)
-  int64_t rank_table_wait_ms = 1'800'000;
-  Fault fault;  // kEnvironment when a value is illegal
+  Fault fault;                              // kEnvironment when a value is illegal
 
   static const HcclEnv& Get();
 };

@@ -28,7 +28,8 @@ using Json = nlohmann::json;
 constexpr int64_t kLargestFile = int64_t{1} << 28;
 
 Fault FileFault(const std::string& path, const std::string& text) {
-  return Fault(FaultKind::kRankTable, absl::StrCat(path, ": ", text)).WithCode(JsonFields::kInternal);
+  return Fault(FaultKind::kRankTable, absl::StrCat(path, ": ", text))
+      .WithCode(JsonFields::kInternal);
 }
 
 Result<std::string> ReadFile(const std::string& path) {
@@ -77,16 +78,17 @@ Result<std::string> LoadRankTable(const std::string& path, int64_t wait_ms) {
     if (!status.ok()) return status.fault();
     if (*status == "completed") return text;
     if (deadline.passed()) {
-      return FileFault(path, absl::StrCat("status: it is still \"", status->substr(0, 40),
-                                          "\" after ", wait_ms / 1000,
-                                          " s; it must become \"completed\""));
+      return FileFault(path,
+                       absl::StrCat("status: it is still \"", status->substr(0, 40), "\" after ",
+                                    wait_ms / 1000, " s; it must become \"completed\""));
     }
     if (!told) {
-      Tell(LogLevel::kWarning, absl::StrCat("the rank table ", path, " has the status \"",
-                                            status->substr(0, 40),
-                                            "\"; waiting for \"completed\""));
+      Tell(LogLevel::kWarning,
+           absl::StrCat("the rank table ", path, " has the status \"", status->substr(0, 40),
+                        "\"; waiting for \"completed\""));
     }
-    if (const JobPage* page = Lifeline::Page(); page && page->aborting.load())
+    if (const JobPage* page = Lifeline::Page();
+        page && page->aborting.load(std::memory_order_acquire))
       return FileFault(path, "the job ended while its status was waited for");
     const int64_t nap_ns = deadline.Remaining(1'000'000'000);
     timespec nap = {nap_ns / 1'000'000'000, static_cast<long>(nap_ns % 1'000'000'000)};

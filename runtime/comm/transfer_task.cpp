@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "collective/kernels.h"
 #include "comm/abort.h"
 #include "comm/details.h"
+#include "comm/thresholds.h"
 #include "device/heap.h"
 #include "shm/lifeline.h"
 #include "shm/wait_policy.h"
@@ -14,11 +16,6 @@ namespace hcclrun {
 namespace {
 
 using Stage = Transfer::Stage;
-
-// Bytes up to which a transfer may run inside the call that enqueues it, and from which stores
-// bypass the caches: as for collectives.
-constexpr uint64_t kInlineBytes = 16 << 10;
-constexpr uint64_t kStreamingBytes = uint64_t{32} << 20;
 
 constexpr uint32_t Bit(TransferEnd end) { return 1u << end; }
 constexpr TransferEnd Other(TransferEnd end) {
@@ -48,10 +45,7 @@ void TransferTask::OnStreamFailed() {
 }
 
 TransferSlot& TransferTask::SlotOf(const Transfer& t) const {
-  const uint32_t me = comm_->rank();
-  TransferChannel& channel = t.end == kSenderEnd ? comm_->view().channel(me, t.peer)
-                                                 : comm_->view().channel(t.peer, me);
-  return channel.slot(t.number);
+  return comm_->view().channel(comm_->rank(), t.end, t.peer).slot(t.number);
 }
 
 bool TransferTask::CanGoOn(const Transfer& t) const {
@@ -101,7 +95,8 @@ bool TransferTask::TryPostAll() {
 // Both ends have posted. What the peer wrote is copied first and validated then.
 Fault TransferTask::Match(Transfer& t) {
   const TransferCall theirs = SlotOf(t).calls[Other(t.end)];
-  if (theirs.is_skipped || t.call.is_skipped || theirs.count != t.call.count || theirs.dtype != t.call.dtype)
+  if (theirs.is_skipped || t.call.is_skipped || theirs.count != t.call.count ||
+      theirs.dtype != t.call.dtype)
     return FaultOf(FaultKind::kTransferMismatch, t);
   const uint64_t heap = comm_->heap_bytes(t.peer);
   t.parts = (t.buffer.bytes + kTransferPart - 1) / kTransferPart;
@@ -244,6 +239,8 @@ Task::Progress TransferTask::Go(Fault* fault) {
       waiting_since_ns_ = NowNs();
       deadline_ = Deadline::After(comm_->config().exec_timeout_ms);
     }
+    // As in CollectiveTask: whoever makes waiting pointless wakes all sleepers.
+    if (!std::exchange(slept_, false)) return Progress::kWaiting;
     Fault trouble = Trouble();
     if (!trouble) {
       NoteStall();
@@ -259,15 +256,13 @@ Task::Progress TransferTask::Go(Fault* fault) {
 Fault TransferTask::FaultOf(FaultKind kind, const Transfer& t) const {
   const ControlView& view = comm_->view();
   const uint32_t me = comm_->rank();
-  const uint32_t from = t.end == kSenderEnd ? me : t.peer;
-  const uint32_t to = t.end == kSenderEnd ? t.peer : me;
-  TransferChannel& channel = view.channel(from, to);
+  const TransferChannel& channel = view.channel(me, t.end, t.peer);
   const TransferSlot& slot = SlotOf(t);
   // In stage kPost the slot still belongs to an earlier transfer.
   const uint32_t ends = t.stage == Stage::kPost ? 0 : slot.ends.load(std::memory_order_seq_cst);
-  auto side = [&](TransferEnd end, uint32_t rank) {
+  auto side = [&](TransferEnd end) {
     TransferDetail::Side s;
-    s.position = PositionOf(view, rank);
+    s.position = PositionOf(view, end == t.end ? me : t.peer);
     s.called = channel.called[end].load(std::memory_order_seq_cst);
     s.posted = ends & Bit(end);
     s.call = s.posted ? slot.calls[end] : TransferCall{};
@@ -277,8 +272,8 @@ Fault TransferTask::FaultOf(FaultKind kind, const Transfer& t) const {
   detail->communicator = comm_->name();
   detail->own_rank = me;
   detail->transfer = t.number;
-  detail->sender = side(kSenderEnd, from);
-  detail->receiver = side(kReceiverEnd, to);
+  detail->sender = side(kSenderEnd);
+  detail->receiver = side(kReceiverEnd);
   Fault fault(kind, {t.number});
   if (kind == FaultKind::kTransferGone) {
     const RankRecord& record = view.ranks[t.peer];
@@ -294,11 +289,7 @@ Fault TransferTask::Trouble() {
   if (Fault f = comm_->AsyncFault()) {
     for (const Transfer& t : transfers_) {
       if (t.stage == Stage::kDone) continue;
-      if (f.kind == FaultKind::kExecTimeout) {
-        Fault mine = FaultOf(FaultKind::kTransferTimeout, t);
-        mine.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
-        return mine;
-      }
+      if (f.kind == FaultKind::kExecTimeout) return LateFault();
       if ((f.kind == FaultKind::kRankDied || f.kind == FaultKind::kRankExited) && f.n[0] == t.peer)
         return FaultOf(FaultKind::kTransferGone, t);
     }
@@ -311,26 +302,29 @@ Fault TransferTask::Trouble() {
     if (state == RankState::kAlive) continue;
     if (state == RankState::kDestroyed) {
       // What was called before HcclCommDestroy still runs.
-      const uint32_t me = comm_->rank();
-      TransferChannel& channel =
-          t.end == kSenderEnd ? view.channel(me, t.peer) : view.channel(t.peer, me);
+      const TransferChannel& channel = view.channel(comm_->rank(), t.end, t.peer);
       if (channel.called[Other(t.end)].load(std::memory_order_seq_cst) > t.number) continue;
     }
     return FaultOf(FaultKind::kTransferGone, t);
   }
-  if (!deadline_.passed()) return Fault::None();
+  if (!deadline_.passed() || AnyCanGoOn()) return Fault::None();
   SetAbort(view, AbortCause::kTimeout, comm_->rank());
-  for (const Transfer& t : transfers_) {
-    if (t.stage == Stage::kDone) continue;
-    Fault f = FaultOf(FaultKind::kTransferTimeout, t);
-    f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
-    return f;
-  }
-  return Fault::None();
+  return LateFault();
+}
+
+// Of the first transfer that is not done; there is one while the task waits.
+Fault TransferTask::LateFault() const {
+  const auto late = std::find_if(transfers_.begin(), transfers_.end(),
+                                 [](const Transfer& t) { return t.stage != Stage::kDone; });
+  if (late == transfers_.end()) return Fault::None();
+  Fault f = FaultOf(FaultKind::kTransferTimeout, *late);
+  f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
+  return f;
 }
 
 void TransferTask::WaitForProgress(int64_t limit_ns) {
   const ControlView& view = comm_->view();
+  slept_ = true;
   auto ready = [this, &view] {
     return AnyCanGoOn() || view.header->abort_word.load(std::memory_order_seq_cst) != 0;
   };
@@ -341,28 +335,19 @@ void TransferTask::WaitForProgress(int64_t limit_ns) {
 }
 
 void TransferTask::NoteStall() const {
-  if (!comm_->stall().Due(waiting_since_ns_)) return;
-  for (const Transfer& t : transfers_) {
-    if (t.stage == Stage::kDone) continue;
-    Fault f = FaultOf(FaultKind::kTransferTimeout, t);
-    f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
-    TellStall(f);
-    return;
-  }
+  if (comm_->stall().Due(waiting_since_ns_)) TellStall(LateFault());
 }
 
 // For the launcher's verdict: whom this rank sleeps for.
 void TransferTask::NoteWaiting(bool begins) const {
-  RankActivity* activity = Lifeline::Activity();
-  if (!activity) return;
+  if (!Lifeline::Activity()) return;
   uint32_t missing = 0;
   int32_t first = -1;
   for (const Transfer& t : transfers_) {
     if (!begins || t.stage == Stage::kDone) continue;
     if (missing++ == 0) first = static_cast<int32_t>(t.peer);
   }
-  activity->waiting_for.store(first, std::memory_order_relaxed);
-  activity->waiting.store(missing, std::memory_order_relaxed);
+  Lifeline::NoteWaiting(missing, first);
 }
 
 }  // namespace hcclrun

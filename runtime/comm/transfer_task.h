@@ -65,6 +65,7 @@ class TransferTask : public Task {
   Fault FaultOf(FaultKind kind, const Transfer& t) const;
   void NoteWaiting(bool begins) const;
   void NoteStall() const;
+  Fault LateFault() const;
 
   std::shared_ptr<Communicator> comm_;
   const CallId call_;
@@ -75,6 +76,7 @@ class TransferTask : public Task {
   bool started_ = false;  // Advance() has been called
   bool over_ = false;     // and has returned kDone
   bool waiting_ = false;  // deadline_ is set
+  bool slept_ = false;    // since the last look at what makes waiting pointless
   Deadline deadline_ = Deadline::Never();
   int64_t waiting_since_ns_ = 0;
   int64_t completed_ns_ = 0;

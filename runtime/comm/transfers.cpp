@@ -4,7 +4,6 @@
 
 #include "comm/communicator.h"
 #include "comm/transfer_task.h"
-#include "shm/lifeline.h"
 
 namespace hcclrun {
 
@@ -15,9 +14,10 @@ Fault Communicator::SubmitTransfers(CallId call, const std::vector<TransferReque
   std::vector<Transfer> transfers;
   transfers.reserve(requests.size());
   for (const TransferRequest& request : requests) {
-    Result<Buffer> buffer =
-        Locate(request.buffer, request.count * ElementSize(request.dtype),
-               call == CallId::HcclSend ? "sendBuf" : call == CallId::HcclRecv ? "recvBuf" : "buf");
+    Result<Buffer> buffer = Locate(request.buffer, request.count * ElementSize(request.dtype),
+                                   call == CallId::HcclSend   ? "sendBuf"
+                                   : call == CallId::HcclRecv ? "recvBuf"
+                                                              : "buf");
     if (!buffer.ok()) return buffer.fault();
     Transfer t{};
     t.end = request.end;
@@ -50,12 +50,11 @@ Fault Communicator::SubmitTransfers(CallId call, const std::vector<TransferReque
   }
   record.transfers.store(number + 1, std::memory_order_relaxed);
   for (const Transfer& t : transfers) {
-    TransferChannel& channel =
-        t.end == kSenderEnd ? view().channel(rank_, t.peer) : view().channel(t.peer, rank_);
-    channel.called[t.end].store(t.number + 1, std::memory_order_seq_cst);
+    view()
+        .channel(rank_, t.end, t.peer)
+        .called[t.end]
+        .store(t.number + 1, std::memory_order_seq_cst);
   }
-  if (RankActivity* activity = Lifeline::Activity())
-    activity->sequence.store(number + 1, std::memory_order_relaxed);
   return Fault::None();
 }
 

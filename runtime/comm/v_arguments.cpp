@@ -17,14 +17,12 @@ uint64_t HashOf(const std::vector<uint64_t>& numbers) {
   return hash;
 }
 
-uint64_t SaturatingSum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
-
 // Fills the layout from the numbers.
 void Lay(VArguments* v, uint32_t rank, uint32_t elem) {
   v->layout.first_rank = rank;
   v->layout.sides = {MakeVSide(v->op, rank, v->ranks, elem,
-                               {v->array(kSendCounts), v->array(kSendDispls),
-                                v->array(kRecvCounts), v->array(kRecvDispls)})};
+                               {v->array(kSendCounts), v->array(kSendDispls), v->array(kRecvCounts),
+                                v->array(kRecvDispls)})};
   v->layout.largest = LargestBlock(v->layout.sides[0]);
 }
 

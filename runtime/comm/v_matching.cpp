@@ -9,8 +9,6 @@ namespace {
 // The arrays that AllGatherV and ReduceScatterV have.
 constexpr VArray FirstArray(Op op) { return op == Op::kAllGatherV ? kRecvCounts : kSendCounts; }
 
-bool IsPairwise(Op op) { return op == Op::kAllToAllV || op == Op::kAllToAllVC; }
-
 }  // namespace
 
 void VMatch::Publish(uint64_t sequence) const { comm_.arguments().Write(sequence, *arguments_); }
@@ -20,13 +18,12 @@ bool VMatch::Comparable(uint64_t sequence, uint32_t rank) const {
   const ControlView& view = comm_.view();
   if (view.posted_by(sequence, rank).load(std::memory_order_seq_cst) != sequence + 1) return false;
   const Descriptor& posted = view.descriptor(sequence, rank);
-  return posted.op == static_cast<uint8_t>(arguments_->op) &&
-         PeerArguments(comm_, rank, posted);
+  return posted.op == static_cast<uint8_t>(arguments_->op) && PeerArguments(comm_, rank, posted);
 }
 
 bool VMatch::Differs(uint64_t sequence, uint32_t reference) const {
   const uint32_t me = comm_.rank();
-  if (!IsPairwise(arguments_->op)) {
+  if (!IsPairwiseV(arguments_->op)) {
     return reference != kNoRank && Comparable(sequence, reference) &&
            UnequalArrays(sequence, reference, me);
   }
@@ -46,12 +43,12 @@ std::optional<ArrayDifference> VMatch::Find(uint64_t sequence) const {
   std::vector<uint32_t> there;
   for (uint32_t r = 0; r < comm_.size(); r++) {
     // One that has left may have given its ring back.
-    const bool here =
-        r == comm_.rank() || view.ranks[r].state.load() == uint32_t(RankState::kAlive);
+    const bool here = r == comm_.rank() || view.ranks[r].state.load(std::memory_order_seq_cst) ==
+                                               uint32_t(RankState::kAlive);
     if (here && Comparable(sequence, r)) there.push_back(r);
   }
   for (size_t i = 0; i < there.size(); i++) {
-    if (!IsPairwise(arguments_->op)) {
+    if (!IsPairwiseV(arguments_->op)) {
       if (i == 0) continue;
       if (auto found = UnequalArrays(sequence, there[0], there[i])) return found;
       continue;

@@ -1,5 +1,6 @@
 #include "comm/zero_copy.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -13,6 +14,10 @@ struct Tables {
   Ranges set;         // guarded by mutex
   Ranges active;      // guarded by mutex
   bool used = false;  // guarded by mutex
+  // Whether `active` has anything: stored under the mutex (release) and read without (acquire), so
+  // that operations of programs without zero copy take no lock. Who activated memory before an
+  // operation, in whatever thread, has told the caller so by other means.
+  std::atomic<bool> any_active{false};
 };
 
 Tables& GetTables() {
@@ -82,6 +87,7 @@ Fault ZeroCopyRanges::Activate(uint64_t address, uint64_t bytes) {
   if (Overlaps(t.active, address, bytes))
     return Fault(FaultKind::kZeroCopy, {address}, "overlaps memory that is active already");
   t.active[address] = bytes;
+  t.any_active.store(true, std::memory_order_release);
   return Fault::None();
 }
 
@@ -92,11 +98,13 @@ Fault ZeroCopyRanges::Deactivate(uint64_t address) {
     return Fault(FaultKind::kZeroCopy, {address},
                  "is not the start of memory of HcclCommActivateCommMemory");
   }
+  t.any_active.store(!t.active.empty(), std::memory_order_release);
   return Fault::None();
 }
 
 bool ZeroCopyRanges::IsActive(const void* address, uint64_t bytes) {
   Tables& t = GetTables();
+  if (!t.any_active.load(std::memory_order_acquire)) return false;
   std::lock_guard<std::mutex> lock(t.mutex);
   uint64_t at = reinterpret_cast<uintptr_t>(address);
   while (bytes > 0) {  // adjacent blocks together may hold the range

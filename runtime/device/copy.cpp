@@ -158,45 +158,6 @@ class FillTask : public Task {
   const uint64_t bytes_;
 };
 
-class HostFunctionTask : public Task {
- public:
-  HostFunctionTask(void (*function)(void*), void* argument)
-      : function_(function), argument_(argument) {}
-  Progress Advance(Fault*) override {
-    function_(argument_);
-    return Progress::kDone;
-  }
-  void WaitForProgress(int64_t) override {}
-  bool NeedsWorker() const override { return true; }
-  const char* Name() const override { return "host function"; }
-
- private:
-  void (*const function_)(void*);
-  void* const argument_;
-};
-
-class KernelTask : public Task {
- public:
-  KernelTask(int (*kernel)(void*), void* argument, int32_t failure_code)
-      : kernel_(kernel), argument_(argument), failure_code_(failure_code) {}
-  Progress Advance(Fault* fault) override {
-    const int result = kernel_(argument_);
-    if (result != 0) {
-      *fault = Fault(FaultKind::kRuntimeCall, {uint64_t(int64_t{result})}, "the kernel")
-                   .WithCode(failure_code_);
-    }
-    return Progress::kDone;
-  }
-  void WaitForProgress(int64_t) override {}
-  bool NeedsWorker() const override { return true; }
-  const char* Name() const override { return "kernel"; }
-
- private:
-  int (*const kernel_)(void*);
-  void* const argument_;
-  const int32_t failure_code_;
-};
-
 }  // namespace
 
 Fault Copy(void* destination, const void* source, uint64_t bytes, CopyKind kind) {
@@ -233,15 +194,6 @@ Fault FillInStream(Stream& stream, void* destination, int value, uint64_t bytes)
   bool on_device;
   if (Fault f = Classify(destination, bytes, "devPtr", &on_device)) return f;
   return stream.Enqueue(std::make_unique<FillTask>(destination, value, bytes));
-}
-
-Fault RunInStream(Stream& stream, void (*function)(void*), void* argument) {
-  return stream.Enqueue(std::make_unique<HostFunctionTask>(function, argument));
-}
-
-Fault RunKernelInStream(Stream& stream, int (*kernel)(void*), void* argument,
-                        int32_t failure_code) {
-  return stream.Enqueue(std::make_unique<KernelTask>(kernel, argument, failure_code));
 }
 
 }  // namespace hcclrun

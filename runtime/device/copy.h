@@ -46,10 +46,4 @@ Fault CopyMatrixInStream(Stream& stream, const CopyRows& copy, CopyKind kind);
 Fault Fill(void* destination, int value, uint64_t bytes);
 Fault FillInStream(Stream& stream, void* destination, int value, uint64_t bytes);
 
-// A function of the program, run by the stream's worker in stream order.
-Fault RunInStream(Stream& stream, void (*function)(void*), void* argument);
-// As above; when the function returns another number than 0, the task fails with
-// kRuntimeCall and `failure_code`.
-Fault RunKernelInStream(Stream& stream, int (*kernel)(void*), void* argument, int32_t failure_code);
-
 }  // namespace hcclrun

@@ -27,9 +27,9 @@ uint64_t WholePages(uint64_t bytes) { return (bytes + kDevicePage - 1) & ~(kDevi
 }  // namespace
 
 Result<void*> MallocDevice(Device* device, uint64_t bytes) {
-  ReclaimExports();
   Heap& heap = device->heap();
-  Result<uint64_t> offset = heap.Allocate(bytes, bytes >= kGranule ? kGranule : kDevicePage);
+  Result<uint64_t> offset =
+      AllocateReclaiming(heap, bytes, bytes >= kGranule ? kGranule : kDevicePage);
   if (!offset.ok()) return offset.fault();
   MemoryInfo info;
   info.kind = MemoryKind::kAllocation;

@@ -6,6 +6,7 @@
 #include "device/handle_table.h"
 #include "device/ipc_event.h"
 #include "device/stream.h"
+#include "shm/event_count.h"
 
 namespace hcclrun {
 namespace {
@@ -14,9 +15,6 @@ HandleTable<Event>& Table() {
   static HandleTable<Event>* table = new HandleTable<Event>(HandleKind::kEvent);
   return *table;
 }
-
-constexpr int64_t kSliceNs = 200'000'000;
-constexpr int32_t kTaskTimeout = 107020;  // ACL_ERROR_RT_TASK_TIMEOUT
 
 // Marks the point when the stream comes to it. The time is that of the work before, which
 // another process may have finished while this one slept, but not earlier than the call that
@@ -56,22 +54,21 @@ class WaitTask : public Task {
       : point_(std::move(point)),
         pending_(std::move(pending)),
         queued_ns_(NowNs()),
-        timeout_ms_(timeout_ms) {
+        timeout_(timeout_ms) {
     pending_->fetch_add(1, std::memory_order_acq_rel);
   }
   ~WaitTask() override { pending_->fetch_sub(1, std::memory_order_acq_rel); }
   Progress Advance(Fault* fault) override {
-    if (!started_) deadline_ = Deadline::After(timeout_ms_);
-    started_ = true;
+    timeout_.Begin();
     if (point_->complete()) return Progress::kDone;
-    if (!deadline_.passed()) return Progress::kWaiting;
+    if (!timeout_.passed()) return Progress::kWaiting;
     // What was queued behind a wait that failed is a stream error of the task (semantics F.4).
-    *fault = Fault(FaultKind::kEventTimeout, {uint64_t(timeout_ms_)}).WithCode(kTaskTimeout);
+    *fault = Fault(FaultKind::kEventWaitTimeout, {uint64_t(timeout_.milliseconds())});
     return Progress::kDone;
   }
   void WaitForProgress(int64_t limit_ns) override {
     point_->Kick();
-    point_->Sleep(deadline_.Remaining(limit_ns));
+    point_->Sleep(timeout_.Remaining(limit_ns));
   }
   // What follows must not be announced before the event: the peer may then find it ready too early.
   bool Prepare(const void*) override { return false; }
@@ -83,9 +80,7 @@ class WaitTask : public Task {
   const std::shared_ptr<EventPoint> point_;
   const std::shared_ptr<std::atomic<int64_t>> pending_;
   const int64_t queued_ns_;
-  const int64_t timeout_ms_;
-  bool started_ = false;
-  Deadline deadline_ = Deadline::Never();
+  Timeout timeout_;
 };
 
 // The reset itself happens at the call (later calls see the open point); this keeps its place in
@@ -139,7 +134,7 @@ bool EventPoint::Wait(Deadline deadline) {
     if (stream && ticket && !stream->RunsInThisThread()) {
       stream->WaitUntil(ticket, deadline);
     } else {
-      Sleep(deadline.Remaining(kSliceNs));
+      Sleep(deadline.Remaining(EventCount::kSliceNs));
     }
     if (deadline.passed()) return complete();
   }

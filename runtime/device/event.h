@@ -51,8 +51,6 @@ class Event {
   enum class Kind { kPlain, kWithFlag, kExWithFlag };  // the three create calls
   static constexpr uint32_t kSync = 1, kTimeline = 8;  // ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
 
-  static constexpr uint32_t kIpc = 0x40;  // ACL_EVENT_IPC
-
   static void* Create(Kind kind, uint32_t flags);
   // One that other processes can open, or that another process made: all behave as kExWithFlag.
   static void* CreateShared(std::shared_ptr<IpcEvent> shared, uint32_t flags);
@@ -61,8 +59,8 @@ class Event {
 
   Fault Record(const std::shared_ptr<Stream>& stream);
   Fault Reset(const std::shared_ptr<Stream>& stream);  // kNotSupported unless kWithFlag and kSync
-  // kEventNotRecorded for a plain one. The wait itself fails with kEventTimeout when it lasts longer
-  // than timeout_ms from its start (< 0: for ever).
+  // kEventNotRecorded for a plain one. The wait itself fails with kEventWaitTimeout when it lasts
+  // longer than timeout_ms from its start (< 0: for ever).
   Fault WaitIn(const std::shared_ptr<Stream>& stream, int64_t timeout_ms = -1);
   bool Complete();  // aclrtQueryEventStatus
   bool WaitsPassed() const { return pending_waits_->load(std::memory_order_acquire) == 0; }

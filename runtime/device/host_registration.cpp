@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "device/device_memory.h"
 #include "device/heap.h"
 
 namespace hcclrun {
@@ -69,6 +70,10 @@ bool IsRegisteredHostMemory(const void* address) {
   Registrations& all = Get();
   std::lock_guard<std::mutex> lock(all.mutex);
   return FindLocked(all, Number(address)) != nullptr;
+}
+
+bool IsKnownHostMemory(const void* address) {
+  return IsPinnedHostMemory(address) || IsRegisteredHostMemory(address);
 }
 
 }  // namespace hcclrun

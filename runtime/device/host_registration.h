@@ -15,5 +15,7 @@ Fault UnregisterHostMemory(void* address);
 // The device's address of registered and mapped host memory; kUnknownHandle.
 Result<void*> DevicePointerOf(void* address);
 bool IsRegisteredHostMemory(const void* address);
+// Whether the host memory is the library's own or registered: it stays until the program says so.
+bool IsKnownHostMemory(const void* address);
 
 }  // namespace hcclrun

@@ -4,16 +4,16 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "device/heap.h"
 #include "device/stream.h"
 #include "shm/process_watch.h"
 
 namespace hcclrun {
 namespace {
 
-constexpr int64_t kSliceNs = 200'000'000;
-constexpr int32_t kTaskTimeout = 107020;    // ACL_ERROR_RT_TASK_TIMEOUT
-constexpr int32_t kRemoteSuspect = 507057;  // ACL_ERROR_RT_SUSPECT_REMOTE_ERROR
+static_assert(sizeof(IpcEventState) <= kDevicePage);
+
+constexpr int kPidBits = 22;
 
 class IpcRecordTask : public Task {
  public:
@@ -32,6 +32,7 @@ class IpcRecordTask : public Task {
   bool CheapToStart() const override { return true; }
   bool RunsAfterFailure() const override { return true; }
   int64_t CompletedAtNs() const override { return stamp_; }
+  void OnAbort() override { event_->GiveUp(number_); }
   const char* Name() const override { return "event record"; }
 
  private:
@@ -49,26 +50,26 @@ class IpcWaitTask : public Task {
       : event_(std::move(event)),
         number_(number),
         pending_(std::move(pending)),
-        timeout_ms_(timeout_ms) {
+        timeout_(timeout_ms) {
     pending_->fetch_add(1, std::memory_order_acq_rel);
   }
   ~IpcWaitTask() override { pending_->fetch_sub(1, std::memory_order_acq_rel); }
   Progress Advance(Fault* fault) override {
-    if (!started_) deadline_ = Deadline::After(timeout_ms_);
-    started_ = true;
+    timeout_.Begin();
     if (event_->Reached(number_)) return Progress::kDone;
-    if (deadline_.passed()) {
-      *fault = Fault(FaultKind::kEventTimeout, {uint64_t(timeout_ms_)}).WithCode(kTaskTimeout);
+    if (timeout_.passed()) {
+      *fault = Fault(FaultKind::kEventWaitTimeout, {uint64_t(timeout_.milliseconds())});
       return Progress::kDone;
     }
-    *fault = event_->CheckRecorder();
-    // The process may have finished the record before it ended.
-    if (*fault && event_->Reached(number_)) *fault = Fault::None();
+    const int64_t now_ns = NowNs();
+    if (now_ns < next_look_ns_) return Progress::kWaiting;
+    next_look_ns_ = now_ns + EventCount::kSliceNs;
+    *fault = event_->CheckRecorder(number_);
     return *fault || event_->Reached(number_) ? Progress::kDone : Progress::kWaiting;
   }
   void WaitForProgress(int64_t limit_ns) override {
     event_->state().changed.WaitOnce([&] { return event_->Reached(number_); },
-                                     deadline_.Remaining(limit_ns));
+                                     timeout_.Remaining(limit_ns));
   }
   bool CheapToStart() const override { return true; }
   const char* Name() const override { return "event wait"; }
@@ -77,9 +78,8 @@ class IpcWaitTask : public Task {
   const std::shared_ptr<IpcEvent> event_;
   const uint64_t number_;
   const std::shared_ptr<std::atomic<int64_t>> pending_;
-  const int64_t timeout_ms_;
-  bool started_ = false;
-  Deadline deadline_ = Deadline::Never();
+  Timeout timeout_;
+  int64_t next_look_ns_ = 0;  // at the recording process
 };
 
 }  // namespace
@@ -99,48 +99,73 @@ Result<std::shared_ptr<IpcEvent>> IpcEvent::Open(const FabricHandle& handle) {
 }
 
 bool IpcEvent::Reached(uint64_t number) const {
-  return state().completed.load(std::memory_order_seq_cst) >= number;
+  return RecordOf(number).done.load(std::memory_order_seq_cst) >= number;
 }
 
 void IpcEvent::Reach(uint64_t number, int64_t now_ns) {
-  IpcEventState& s = state();
-  uint64_t seen = s.completed.load(std::memory_order_seq_cst);
-  if (seen < number) s.completed_ns.store(now_ns, std::memory_order_seq_cst);
-  while (seen < number &&
-         !s.completed.compare_exchange_weak(seen, number, std::memory_order_seq_cst)) {
-  }
-  s.changed.Notify();
+  Finish(number, std::max<int64_t>(now_ns, 1));
 }
 
-Fault IpcEvent::CheckRecorder() const {
-  const int32_t pid = state().recorder.load(std::memory_order_seq_cst);
-  if (pid <= 0 || pid == getpid() || !ProcessEnded(pid)) return Fault::None();
-  return Fault(FaultKind::kForeignHandle,
-               absl::StrCat("process ", pid, ", which recorded the event, has ended"))
-      .WithCode(kRemoteSuspect);
+void IpcEvent::GiveUp(uint64_t number) { Finish(number, -NowNs()); }
+
+bool IpcEvent::GivenUp(uint64_t number) const {
+  return RecordOf(number).ns.load(std::memory_order_seq_cst) < 0;
+}
+
+// The time is there before anybody can see the record done.
+void IpcEvent::Finish(uint64_t number, int64_t ns) {
+  IpcEventState::Record& record = RecordOf(number);
+  uint64_t seen = record.done.load(std::memory_order_seq_cst);
+  if (seen < number) record.ns.store(ns, std::memory_order_seq_cst);
+  while (seen < number &&
+         !record.done.compare_exchange_weak(seen, number, std::memory_order_seq_cst)) {
+  }
+  state().changed.Notify();
+}
+
+Fault IpcEvent::CheckRecorder(uint64_t number) const {
+  const uint64_t word = RecordOf(number).recorder.load(std::memory_order_seq_cst);
+  const auto pid = static_cast<int32_t>(word & ((uint64_t{1} << kPidBits) - 1));
+  if (word >> kPidBits != number || pid == getpid() || !ProcessEnded(pid)) return Fault::None();
+  // It may have finished the record before it ended.
+  if (Reached(number)) return Fault::None();
+  return Fault(FaultKind::kRecorderEnded, {uint64_t(pid)});
 }
 
 bool IpcEvent::Recorded() const { return state().queued.load(std::memory_order_seq_cst) > 0; }
 
-bool IpcEvent::Complete() const {
-  return Reached(state().queued.load(std::memory_order_seq_cst));
-}
+bool IpcEvent::Complete() const { return Reached(state().queued.load(std::memory_order_seq_cst)); }
 
 int64_t IpcEvent::CompletedNs() const {
-  return Recorded() && Complete() ? state().completed_ns.load(std::memory_order_seq_cst) : 0;
+  const uint64_t number = state().queued.load(std::memory_order_seq_cst);
+  if (number == 0 || !Reached(number)) return 0;
+  const int64_t ns = RecordOf(number).ns.load(std::memory_order_seq_cst);
+  return ns < 0 ? -ns : ns;
 }
 
 Fault IpcEvent::RecordIn(Stream& stream) {
-  state().recorder.store(getpid(), std::memory_order_seq_cst);
   const uint64_t number = state().queued.fetch_add(1, std::memory_order_seq_cst) + 1;
-  return stream.Enqueue(std::make_unique<IpcRecordTask>(shared_from_this(), number, &stream));
+  RecordOf(number).recorder.store(number << kPidBits | static_cast<uint64_t>(getpid()),
+                                  std::memory_order_seq_cst);
+  std::atomic<uint64_t> ticket{0};
+  Fault fault =
+      stream.Enqueue(std::make_unique<IpcRecordTask>(shared_from_this(), number, &stream), &ticket);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!fault && number > own_.number)
+    own_ = {number, stream.weak_from_this(), ticket.load(std::memory_order_relaxed)};
+  return fault;
+}
+
+IpcEvent::OwnRecord IpcEvent::own() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return own_;
 }
 
 Fault IpcEvent::WaitIn(Stream& stream, std::shared_ptr<std::atomic<int64_t>> pending,
                        int64_t timeout_ms) {
   const uint64_t number = state().queued.load(std::memory_order_seq_cst);
-  return stream.Enqueue(std::make_unique<IpcWaitTask>(shared_from_this(), number,
-                                                      std::move(pending), timeout_ms));
+  return stream.Enqueue(
+      std::make_unique<IpcWaitTask>(shared_from_this(), number, std::move(pending), timeout_ms));
 }
 
 Fault IpcEvent::Synchronize(int64_t timeout_ms) {
@@ -148,10 +173,17 @@ Fault IpcEvent::Synchronize(int64_t timeout_ms) {
   const uint64_t number = state().queued.load(std::memory_order_seq_cst);
   while (!Reached(number)) {
     if (deadline.passed()) return Fault(FaultKind::kEventTimeout, {uint64_t(timeout_ms)});
-    state().changed.WaitOnce([&] { return Reached(number); }, deadline.Remaining(kSliceNs));
-    if (Fault f = CheckRecorder(); f && !Reached(number)) return f;
+    const OwnRecord record = own();
+    std::shared_ptr<Stream> stream = record.number == number ? record.stream.lock() : nullptr;
+    if (stream && !stream->RunsInThisThread()) {
+      stream->WaitUntil(record.ticket, deadline);
+      continue;
+    }
+    state().changed.WaitOnce([&] { return Reached(number); },
+                             deadline.Remaining(EventCount::kSliceNs));
+    if (Fault fault = CheckRecorder(number)) return fault;
   }
-  return Fault::None();
+  return number && GivenUp(number) ? Fault(FaultKind::kStreamAborted) : Fault::None();
 }
 
 }  // namespace hcclrun

@@ -24,15 +24,14 @@ struct Imported {
 };
 
 // Never destroyed: memory may be released from exit handlers.
-struct Keys {
+struct Imports {
   std::mutex mutex;
-  std::map<std::string, FabricHandle> exported;
-  std::multimap<std::string, std::unique_ptr<Imported>> imported;
+  std::multimap<std::string, std::unique_ptr<Imported>> by_key;
 };
 
-Keys& Get() {
-  static Keys* keys = new Keys();
-  return *keys;
+Imports& Get() {
+  static Imports* imports = new Imports();
+  return *imports;
 }
 
 }  // namespace
@@ -47,11 +46,7 @@ Result<std::string> ExportIpcMemory(void* address, uint64_t bytes, bool any_pid)
   Result<FabricHandle> handle =
       ExportRange(info.device, offset, bytes, ExportKind::kMemory, 0, any_pid);
   if (!handle.ok()) return handle.fault();
-  std::string key = KeyText(ExportKind::kMemory, *handle);
-  Keys& keys = Get();
-  std::lock_guard<std::mutex> lock(keys.mutex);
-  keys.exported[key] = *handle;
-  return key;
+  return KeyText(ExportKind::kMemory, *handle);
 }
 
 Fault AllowIpcPids(const char* key, const int32_t* pids, uint64_t count) {
@@ -72,37 +67,33 @@ Result<void*> ImportIpcMemory(const char* key, Device* device) {
   imported->region = std::move(*region);
   void* address = imported->region.get_address();
   AddPeerView(static_cast<char*>(address), imported->import->size());
-  Keys& keys = Get();
-  std::lock_guard<std::mutex> lock(keys.mutex);
-  keys.imported.emplace(key, std::move(imported));
+  Imports& imports = Get();
+  std::lock_guard<std::mutex> lock(imports.mutex);
+  imports.by_key.emplace(key, std::move(imported));
   return address;
 }
 
 Fault CloseIpcMemory(const char* key) {
-  Keys& keys = Get();
+  Imports& imports = Get();
   std::vector<std::unique_ptr<Imported>> closed;  // die outside the lock
-  std::lock_guard<std::mutex> lock(keys.mutex);
-  auto [first, last] = keys.imported.equal_range(key);
+  std::lock_guard<std::mutex> lock(imports.mutex);
+  auto [first, last] = imports.by_key.equal_range(key);
   for (auto it = first; it != last; ++it) closed.push_back(std::move(it->second));
-  keys.imported.erase(first, last);
+  imports.by_key.erase(first, last);
   if (!closed.empty()) return Fault::None();
-  auto own = keys.exported.find(key);
-  if (own == keys.exported.end())
-    return Fault(FaultKind::kForeignHandle, "the key is not open in this process");
-  WithdrawExport(ExportKeyOf(own->second));
-  keys.exported.erase(own);
-  return Fault::None();
+  Result<FabricHandle> own = ParseKey(ExportKind::kMemory, key);
+  return own.ok() ? WithdrawExport(*own) : own.fault();
 }
 
 void ReleaseIpcMemoryOf(Device* device) {
-  Keys& keys = Get();
+  Imports& imports = Get();
   std::vector<std::unique_ptr<Imported>> closed;
-  std::lock_guard<std::mutex> lock(keys.mutex);
-  for (auto it = keys.imported.begin(); it != keys.imported.end();) {
+  std::lock_guard<std::mutex> lock(imports.mutex);
+  for (auto it = imports.by_key.begin(); it != imports.by_key.end();) {
     auto here = it++;
     if (here->second->device != device) continue;
     closed.push_back(std::move(here->second));
-    keys.imported.erase(here);
+    imports.by_key.erase(here);
   }
 }
 

@@ -19,7 +19,8 @@ Fault AllowIpcPids(const char* key, const int32_t* pids, uint64_t count);
 // For use on `device`, until CloseIpcMemory() or the device is reset. kForeignHandle with the reason.
 Result<void*> ImportIpcMemory(const char* key, Device* device);
 // Of an importer: its addresses become invalid. Of the exporter: nobody can import any more.
-// kForeignHandle for a key that is neither.
+// kForeignHandle for a key that is neither, that was closed before, or whose memory was freed and
+// is nobody's any more.
 Fault CloseIpcMemory(const char* key);
 void ReleaseIpcMemoryOf(Device* device);
 

@@ -2,11 +2,14 @@
 
 #include "base/clock.h"
 #include "device/handle_table.h"
+#include "device/heap.h"
 #include "device/shared_key.h"
 #include "device/stream.h"
 
 namespace hcclrun {
 namespace {
+
+static_assert(sizeof(NotifyState) <= kDevicePage);
 
 HandleTable<Notify>& Table() {
   static HandleTable<Notify>* table = new HandleTable<Notify>(HandleKind::kNotify);
@@ -33,29 +36,26 @@ class NotifyRecordTask : public Task {
 class NotifyWaitTask : public Task {
  public:
   NotifyWaitTask(std::shared_ptr<Notify> notify, int64_t timeout_ms)
-      : notify_(std::move(notify)), timeout_ms_(timeout_ms) {}
+      : notify_(std::move(notify)), timeout_(timeout_ms) {}
   Progress Advance(Fault* fault) override {
-    if (!started_) deadline_ = Deadline::After(timeout_ms_);
-    started_ = true;
+    timeout_.Begin();
     if (notify_->state().set.exchange(0, std::memory_order_seq_cst)) return Progress::kDone;
-    if (!deadline_.passed()) return Progress::kWaiting;
-    *fault = Fault(FaultKind::kNotifyTimeout,
-                   {reinterpret_cast<uintptr_t>(notify_->handle()), uint64_t(timeout_ms_)});
+    if (!timeout_.passed()) return Progress::kWaiting;
+    *fault = Fault(FaultKind::kNotifyTimeout, {reinterpret_cast<uintptr_t>(notify_->handle()),
+                                               uint64_t(timeout_.milliseconds())});
     return Progress::kDone;
   }
   void WaitForProgress(int64_t limit_ns) override {
     NotifyState& state = notify_->state();
     state.changed.WaitOnce([&] { return state.set.load(std::memory_order_seq_cst) != 0; },
-                           deadline_.Remaining(limit_ns));
+                           timeout_.Remaining(limit_ns));
   }
   bool CheapToStart() const override { return true; }
   const char* Name() const override { return "notify wait"; }
 
  private:
   const std::shared_ptr<Notify> notify_;
-  const int64_t timeout_ms_;
-  bool started_ = false;
-  Deadline deadline_ = Deadline::Never();
+  Timeout timeout_;
 };
 
 }  // namespace

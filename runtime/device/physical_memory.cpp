@@ -30,8 +30,7 @@ PhysicalMemory::PhysicalMemory(Device* device, uint64_t size, const PhysicalProp
 
 Result<std::shared_ptr<PhysicalMemory>> PhysicalMemory::Allocate(
     Device* device, uint64_t bytes, const PhysicalProperties& properties) {
-  ReclaimExports();
-  Result<uint64_t> offset = device->heap().Allocate(bytes, kGranule);
+  Result<uint64_t> offset = AllocateReclaiming(device->heap(), bytes, kGranule);
   if (!offset.ok()) return offset.fault();
   std::shared_ptr<PhysicalMemory> memory(new PhysicalMemory(device, bytes, properties));
   memory->offset_ = *offset;

@@ -10,12 +10,12 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "absl/cleanup/cleanup.h"
 #include "device/stream.h"
+#include "shm/event_count.h"
 
 namespace hcclrun {
 namespace {
-
-constexpr int64_t kSliceNs = 200'000'000;
 
 struct Item {
   enum class State { kQueued, kRunning, kDone, kDropped };
@@ -28,8 +28,8 @@ struct Item {
 // Of one kind of subscription. Never destroyed: workers use it until the process ends.
 struct Set {
   std::mutex mutex;
-  std::condition_variable changed;  // any item or queue
-  std::unordered_map<uint32_t, uint64_t> thread_of;  // by stream id
+  std::condition_variable changed;                                           // any item or queue
+  std::unordered_map<uint32_t, uint64_t> thread_of;                          // by stream id
   std::unordered_map<uint64_t, std::deque<std::shared_ptr<Item>>> queue_of;  // by thread
 };
 
@@ -113,6 +113,18 @@ class ReportTask : public Task {
   bool queued_ = false;
 };
 
+// Whoever waits for the function goes on even when it throws. The lock is held before and after.
+void Run(Set& set, std::unique_lock<std::mutex>& lock, Item& item) {
+  item.state = Item::State::kRunning;
+  absl::Cleanup end = [&] {
+    lock.lock();
+    item.state = Item::State::kDone;
+    set.changed.notify_all();
+  };
+  lock.unlock();
+  item.function(item.argument);
+}
+
 }  // namespace
 
 Fault Subscribe(ReportSet which, uint64_t thread, Stream& stream) {
@@ -161,11 +173,11 @@ Fault ProcessReports(ReportSet which, int64_t timeout_ms) {
   const Deadline deadline = Deadline::After(timeout_ms);
   Set& set = Get(which);
   std::unique_lock<std::mutex> lock(set.mutex);
-  std::deque<std::shared_ptr<Item>> taken;
+  size_t here = 0;
   for (;;) {
     auto queue = set.queue_of.find(self);
     if (queue != set.queue_of.end() && !queue->second.empty()) {
-      taken.swap(queue->second);
+      here = queue->second.size();
       break;
     }
     if (deadline.passed()) {
@@ -173,16 +185,15 @@ Fault ProcessReports(ReportSet which, int64_t timeout_ms) {
         return Fault(FaultKind::kNotSubscribed, {self}, NameOf(which));
       return Fault(FaultKind::kReportTimeout, {uint64_t(timeout_ms)});
     }
-    set.changed.wait_for(lock, std::chrono::nanoseconds(deadline.Remaining(kSliceNs)));
+    set.changed.wait_for(lock, std::chrono::nanoseconds(deadline.Remaining(EventCount::kSliceNs)));
   }
-  for (std::shared_ptr<Item>& item : taken) {
-    if (item->state != Item::State::kQueued) continue;
-    item->state = Item::State::kRunning;
-    lock.unlock();
-    item->function(item->argument);
-    lock.lock();
-    item->state = Item::State::kDone;
-    set.changed.notify_all();
+  // Each function may end the subscription that the next one came by, and the queue with it.
+  for (; here > 0; here--) {
+    auto queue = set.queue_of.find(self);
+    if (queue == set.queue_of.end() || queue->second.empty()) break;
+    const std::shared_ptr<Item> item = std::move(queue->second.front());
+    queue->second.pop_front();
+    if (item->state == Item::State::kQueued) Run(set, lock, *item);
   }
   return Fault::None();
 }

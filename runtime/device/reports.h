@@ -33,8 +33,9 @@ Fault ReportInStream(ReportSet set, Stream& stream, void (*function)(void*), voi
                      bool blocks);
 
 // Runs what is or arrives in the calling thread's queue within timeout_ms (< 0: no limit), and
-// returns after the functions that were there together. kNotSubscribed when the time passed and
-// the thread is subscribed to nothing, else kReportTimeout.
+// returns after as many functions as were there together, fewer when their subscriptions end
+// meanwhile. kNotSubscribed when the time passed and the thread is subscribed to nothing, else
+// kReportTimeout.
 Fault ProcessReports(ReportSet set, int64_t timeout_ms);
 
 }  // namespace hcclrun

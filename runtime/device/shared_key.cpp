@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 
 namespace hcclrun {
 namespace {
@@ -24,12 +26,6 @@ char LetterOf(ExportKind kind) {
   return '?';
 }
 
-int Digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 }  // namespace
 
 std::string KeyText(ExportKind kind, const FabricHandle& handle) {
@@ -41,14 +37,15 @@ Result<FabricHandle> ParseKey(ExportKind kind, const char* text) {
   const Fault refused(FaultKind::kForeignHandle, "the key was not made by an export call");
   if (strnlen(text, kKeyBufferBytes) != kTextBytes || text[0] != LetterOf(kind)) return refused;
   uint64_t numbers[kNumbers] = {};
-  for (size_t i = 0; i < kNumbers * kDigits; i++) {
-    const int digit = Digit(text[1 + i]);
-    if (digit < 0) return refused;
-    numbers[i / kDigits] = numbers[i / kDigits] << 4 | static_cast<uint64_t>(digit);
+  for (size_t i = 0; i < kNumbers; i++) {
+    if (!absl::SimpleHexAtoi(absl::string_view(text + 1 + i * kDigits, kDigits), &numbers[i]))
+      return refused;
   }
   FabricHandle handle = FromShareable(numbers[0]);
   handle.heap_uid = numbers[1];
   handle.nonce = numbers[2];
+  // The conversion takes other spellings, too.
+  if (KeyText(kind, handle) != text) return refused;
   return handle;
 }
 

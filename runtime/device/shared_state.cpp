@@ -8,8 +8,7 @@ namespace hcclrun {
 
 Result<std::unique_ptr<SharedState>> SharedState::Create(Device* device, ExportKind kind,
                                                          uint64_t bytes) {
-  ReclaimExports();
-  Result<uint64_t> offset = device->heap().Allocate(kDevicePage, kDevicePage);
+  Result<uint64_t> offset = AllocateReclaiming(device->heap(), kDevicePage, kDevicePage);
   if (!offset.ok()) return offset.fault();
   std::unique_ptr<SharedState> state(new SharedState(device, kind));
   state->offset_ = *offset;

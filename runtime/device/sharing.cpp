@@ -52,7 +52,9 @@ struct Export {
   ExportRecord* record;  // in the own view of the heap
   uint64_t record_offset;
   uint64_t memory_offset;
+  uint64_t nonce;
   bool closed = false;              // nobody may import any more, importers remain
+  bool withdrawn = false;           // WithdrawExport() was called
   std::shared_ptr<HeldRange> held;  // what is freed with this export
 };
 
@@ -90,6 +92,24 @@ void Erase(Exports& exports, std::map<uint64_t, Export>::iterator it) {
   HeaderOf(it->second.device)->slots[it->first % kExportSlots].store(0, std::memory_order_release);
   exports.spare_records.emplace(it->second.device, it->second.record_offset);
   exports.by_key.erase(it);
+}
+
+// Drops the exports that were given up and that nobody has any more.
+void ReclaimLocked(Exports& exports) {
+  for (auto it = exports.by_key.begin(); it != exports.by_key.end();) {
+    auto here = it++;
+    if (here->second.closed && !HasLiveImporter(*here->second.record)) Erase(exports, here);
+  }
+}
+
+// The own export that a handle stands for, whether it is closed or not. exports.mutex is held.
+Result<std::map<uint64_t, Export>::iterator> FindOwn(Exports& exports, const FabricHandle& handle) {
+  if (handle.magic != kHeapMagic) return Refuse("it was not made by an export call");
+  if (PidOf(handle.shareable) != getpid()) return Refuse("this process did not export it");
+  auto it = exports.by_key.find(KeyOf(handle.shareable));
+  if (it == exports.by_key.end() || (handle.nonce && handle.nonce != it->second.nonce))
+    return Refuse("the memory is not exported any more");
+  return it;
 }
 
 // Opens what may be a heap of another process, without side effects on whatever else it may be.
@@ -224,10 +244,9 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
   static std::mutex* exporting = new std::mutex();  // guards export_key
   std::lock_guard<std::mutex> lock(*exporting);
   if (memory->export_key) return Refuse("the memory has been exported before");
-  Result<FabricHandle> handle =
-      ExportRange(memory->device(), memory->heap_offset(), memory->size(),
-                  ExportKind::kPhysicalMemory,
-                  static_cast<uint32_t>(memory->properties().memory_attribute), any_pid);
+  Result<FabricHandle> handle = ExportRange(
+      memory->device(), memory->heap_offset(), memory->size(), ExportKind::kPhysicalMemory,
+      static_cast<uint32_t>(memory->properties().memory_attribute), any_pid);
   if (handle.ok()) memory->export_key = ExportKeyOf(*handle);
   return handle;
 }
@@ -242,6 +261,7 @@ Result<FabricHandle> ExportRange(Device* device, uint64_t offset, uint64_t size,
     return Refuse("the descriptor of the memory is too large");
   Exports& exports = Own();
   std::lock_guard<std::mutex> lock(exports.mutex);
+  if (exports.by_key.size() >= kExportSlots / 2) ReclaimLocked(exports);
   if (exports.by_key.size() >= kExportSlots / 2) return Refuse("too many exports are alive");
   uint64_t slots = offsetof(HeapHeader, slots);
   if (Fault f = heap.Commit(slots, sizeof(HeapHeader) - slots)) return f;
@@ -273,7 +293,7 @@ Result<FabricHandle> ExportRange(Device* device, uint64_t offset, uint64_t size,
   HeaderOf(device)->slots[key % kExportSlots].store(key << kSlotKeyShift | *record_offset,
                                                     std::memory_order_release);
 
-  exports.by_key[key] = Export{device, record, *record_offset, offset, false, nullptr};
+  exports.by_key[key] = {device, record, *record_offset, offset, nonce, false, false, nullptr};
   FabricHandle handle = FromShareable(Pack(getpid(), fd, key));
   handle.heap_uid = heap.uid();
   handle.nonce = nonce;
@@ -281,15 +301,13 @@ Result<FabricHandle> ExportRange(Device* device, uint64_t offset, uint64_t size,
 }
 
 Fault AllowPids(const FabricHandle& handle, const int32_t* pids, uint64_t count) {
-  if (handle.magic != kHeapMagic) return Refuse("it was not made by an export call");
-  if (PidOf(handle.shareable) != getpid())
-    return Refuse("only the exporting process may list importers");
   Exports& exports = Own();
   std::lock_guard<std::mutex> lock(exports.mutex);
-  auto it = exports.by_key.find(KeyOf(handle.shareable));
-  if (it == exports.by_key.end() || it->second.closed)
-    return Refuse("the memory is not exported any more");
-  ExportRecord* record = it->second.record;
+  auto own = FindOwn(exports, handle);
+  if (!own.ok()) return own.fault();
+  const Export& exported = (*own)->second;
+  if (exported.closed) return Refuse("the memory is not exported any more");
+  ExportRecord* record = exported.record;
   uint32_t used = record->allowed_count.load(std::memory_order_relaxed);
   if (used > kMaxAllowedPids) return Refuse("its export table is damaged");
   if (count > kMaxAllowedPids - used) {
@@ -335,14 +353,14 @@ Result<std::unique_ptr<Import>> ImportRange(const FabricHandle& handle, ExportKi
   };
   if (record->magic != kHeapMagic || !current())
     return Refuse("its exporter has released the memory");
+  if (record->kind != static_cast<uint32_t>(kind))
+    return Refuse("it stands for something of another kind");
   const uint64_t offset = record->offset, size = record->size;
   const uint64_t unit = kind == ExportKind::kPhysicalMemory ? kGranule : 1;
   if (size == 0 || offset % unit || size % unit || offset < kGranule || size > object->size() ||
       offset > object->size() - size) {
     return Refuse("its export table is damaged");
   }
-  if (record->kind != static_cast<uint32_t>(kind))
-    return Refuse("it stands for something of another kind");
   if (!Allowed(*record, getpid())) {
     return Refuse(absl::StrCat("process ", getpid(), " is not on the exporter's list; process ",
                                pid, " must call aclrtMemSetPidToShareableHandle first"));
@@ -386,14 +404,17 @@ bool CloseExport(Device* device, uint64_t key, uint64_t offset) {
   return true;
 }
 
-void WithdrawExport(uint64_t key) {
+Fault WithdrawExport(const FabricHandle& handle) {
   Exports& exports = Own();
   std::lock_guard<std::mutex> lock(exports.mutex);
-  auto it = exports.by_key.find(key);
-  if (it == exports.by_key.end() || it->second.closed) return;
-  it->second.record->state.store(kExportClosed, std::memory_order_seq_cst);
-  it->second.closed = true;
-  if (!HasLiveImporter(*it->second.record)) Erase(exports, it);
+  auto own = FindOwn(exports, handle);
+  if (!own.ok()) return own.fault();
+  Export& exported = (*own)->second;
+  if (exported.withdrawn) return Refuse("the memory is not exported any more");
+  exported.record->state.store(kExportClosed, std::memory_order_seq_cst);
+  exported.closed = exported.withdrawn = true;
+  if (!HasLiveImporter(*exported.record)) Erase(exports, *own);
+  return Fault::None();
 }
 
 bool DetachExports(Device* device, uint64_t offset, uint64_t size) {
@@ -419,14 +440,15 @@ bool DetachExports(Device* device, uint64_t offset, uint64_t size) {
   return held == nullptr;
 }
 
-void ReclaimExports() {
+Result<uint64_t> AllocateReclaiming(Heap& heap, uint64_t bytes, uint64_t alignment) {
+  Result<uint64_t> offset = heap.Allocate(bytes, alignment);
+  if (offset.ok()) return offset;
   Exports& exports = Own();
-  std::lock_guard<std::mutex> lock(exports.mutex);
-  for (auto it = exports.by_key.begin(); it != exports.by_key.end();) {
-    auto here = it++;
-    if (!here->second.closed || HasLiveImporter(*here->second.record)) continue;
-    Erase(exports, here);
+  {
+    std::lock_guard<std::mutex> lock(exports.mutex);
+    ReclaimLocked(exports);
   }
+  return heap.Allocate(bytes, alignment);
 }
 
 }  // namespace hcclrun

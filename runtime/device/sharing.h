@@ -20,6 +20,7 @@
 
 namespace hcclrun {
 
+class Heap;
 struct HeapHeader;
 struct ExportRecord;
 enum class ExportKind : uint32_t;
@@ -61,7 +62,7 @@ Result<FabricHandle> ExportMemory(const std::shared_ptr<PhysicalMemory>& memory,
 // DetachExports() says that it may go.
 Result<FabricHandle> ExportRange(Device* device, uint64_t offset, uint64_t size, ExportKind kind,
                                  uint32_t memory_attribute, bool any_pid);
-// The key by which CloseExport() and WithdrawExport() know an export.
+// The key by which CloseExport() knows an export.
 uint64_t ExportKeyOf(const FabricHandle& handle);
 // Completes a shareable number to a fabric handle without uid and nonce.
 FabricHandle FromShareable(uint64_t shareable);
@@ -75,13 +76,16 @@ Result<std::unique_ptr<Import>> ImportRange(const FabricHandle& handle, ExportKi
                                             uint32_t* memory_attribute);
 
 // The owner gives the memory up. True when nobody has it imported: the export is gone and the range
-// may be freed. False: ReclaimExports() frees the range when the last importer has gone.
+// may be freed. False: AllocateReclaiming() frees the range when the last importer has gone.
 bool CloseExport(Device* device, uint64_t key, uint64_t offset);
-// Nobody can import any more; who has keeps it. The memory remains the caller's.
-void WithdrawExport(uint64_t key);
-// The allocation [offset, +size) is about to be freed. True: it may be, its exports are gone. False:
-// another process has a part of it; ReclaimExports() frees it later.
+// Nobody can import any more; who has keeps it. The memory remains the caller's. Own exports only,
+// each once: kForeignHandle.
+Fault WithdrawExport(const FabricHandle& handle);
+// The allocation [offset, +size) is about to be freed. True: it may be, its exports are gone.
+// False: another process has a part of it; AllocateReclaiming() frees it later.
 bool DetachExports(Device* device, uint64_t offset, uint64_t size);
-void ReclaimExports();
+// As Heap::Allocate(). When there is no room, frees what importers have let go meanwhile and tries
+// once more.
+Result<uint64_t> AllocateReclaiming(Heap& heap, uint64_t bytes, uint64_t alignment);
 
 }  // namespace hcclrun

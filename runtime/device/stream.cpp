@@ -11,11 +11,10 @@
 #include "device/handle_table.h"
 #include "device/reports.h"
 #include "device/stream_observers.h"
+#include "shm/event_count.h"
 
 namespace hcclrun {
 namespace {
-
-constexpr int64_t kSliceNs = 200'000'000;  // the longest sleep without a look around
 
 HandleTable<Stream>& Table() {
   static HandleTable<Stream>* table = new HandleTable<Stream>(HandleKind::kStream);
@@ -234,7 +233,7 @@ bool Stream::WaitLocked(Lock& lock, uint64_t until, Deadline deadline) {
 
 void Stream::Sleep(Lock& lock, Deadline deadline) {
   sleepers_++;
-  progress_.wait_for(lock, std::chrono::nanoseconds(deadline.Remaining(kSliceNs)));
+  progress_.wait_for(lock, std::chrono::nanoseconds(deadline.Remaining(EventCount::kSliceNs)));
   sleepers_--;
 }
 
@@ -283,7 +282,7 @@ void Stream::Drive(Lock& lock, Driver who, uint64_t until, Deadline deadline) {
     Task* task = tasks_.front().get();
     driver_waits_ = true;
     lock.unlock();
-    task->WaitForProgress(deadline.Remaining(kSliceNs));
+    task->WaitForProgress(deadline.Remaining(EventCount::kSliceNs));
     lock.lock();
     driver_waits_ = false;
   }

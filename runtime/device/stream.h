@@ -142,7 +142,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const uint32_t id_;
   void* handle_ = nullptr;
 
-  // All below is guarded by mutex_. Of the task functions only the constant ones run under it.
+  // All below is guarded by mutex_. Of the task functions the constant ones,
+  // OnAbort() and OnStreamFailed() run under it, no others.
   std::mutex mutex_;
   // completed_ grew, the role became free, a step or Prepare() ended.
   std::condition_variable progress_;

@@ -14,7 +14,7 @@ namespace hcclrun {
 enum class StreamState { kCreated = 1, kClosing = 2 };  // aclrtStreamState
 using StreamObserver = std::function<void(void* handle, StreamState state)>;
 
-// kNameTaken.
+// kBusy when the name is taken.
 Fault AddStreamObserver(const std::string& name, StreamObserver observer);
 // kUnknownHandle.
 Fault RemoveStreamObserver(const std::string& name);

@@ -48,7 +48,7 @@ class Task {
   virtual bool NeedsWorker() const { return false; }
 
   // True when the task runs although an earlier one failed under stop-on-failure: others may wait
-  // for it. OnStreamFailed() is called before its first Advance() then.
+  // for it. OnStreamFailed() is called before its first Advance() then, under the stream's lock.
   virtual bool RunsAfterFailure() const { return false; }
   virtual void OnStreamFailed() {}
 
@@ -56,7 +56,8 @@ class Task {
   // the driver noticed.
   virtual int64_t CompletedAtNs() const { return 0; }
 
-  // The task is given up by Stream::Abort() or Stream::Stop(), and destroyed next. By the driver.
+  // The task is given up by Stream::Abort() or Stream::Stop(), and destroyed next. By the driver,
+  // under the stream's lock: it must neither block nor call the stream.
   virtual void OnAbort() {}
 
   // For reports.

@@ -2,6 +2,7 @@
 // an operation needs them.
 
 #include "absl/strings/str_cat.h"
+#include "base/settings.h"
 #include "comm/comm_table.h"
 #include "comm/hccl_env.h"
 #include "comm/rank_table.h"
@@ -15,7 +16,6 @@ using namespace hcclrun;  // NOLINT: the boundary's definitions are in the globa
 namespace {
 
 constexpr char kWorldName[] = "hccl_world_group";
-constexpr int32_t kUnavailable = 7;
 
 Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* config, bool with_config,
                     HcclComm* out) {
@@ -29,14 +29,14 @@ Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* confi
   if (with_config && !config) return Null("config");
   Result<CommConfig> read = ReadConfig(config);
   if (!read.ok()) return read.fault();
-  Result<std::string> text = LoadRankTable(path, env.rank_table_wait_ms);
+  Result<std::string> text = LoadRankTable(path, Settings::Get().rank_table_wait_ms);
   if (!text.ok()) return text.fault();
   const int32_t id = (*device)->id();
   if (HasRankTableCommunicator(id)) {
     return Fault(FaultKind::kRankTable,
                  absl::StrCat(path, ": a communicator of a rank table is alive on device ", id,
                               "; destroy it before another one is made"))
-        .WithCode(kUnavailable);
+        .WithCode(HCCL_E_UNAVAIL);
   }
   if (read->name.empty()) read->name = kWorldName;
   if (Fault f = CheckNameFree(read->name, id)) return f;
@@ -49,7 +49,7 @@ Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* confi
                  absl::StrCat(path, ": device_id of rank ", rank, ": it is ", table->devices[rank],
                               ", but this thread's current device is ", Device::PhysicalId(id),
                               "; set that device or change the table"))
-        .WithCode(kUnavailable);
+        .WithCode(HCCL_E_UNAVAIL);
   }
   read->from_rank_table = true;
   read->server = table->places.server[rank];

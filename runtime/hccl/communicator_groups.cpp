@@ -21,7 +21,6 @@ using namespace hcclrun;  // NOLINT: the boundary's definitions are in the globa
 namespace {
 
 constexpr uint64_t kNoSubCommunicator = 0xFFFFFFFF;
-constexpr int32_t kParameter = 1, kInternalCode = 4;
 
 Fault CheckMembers(const Communicator& parent, const std::vector<uint32_t>& ranks, uint32_t rank) {
   std::set<uint32_t> seen;
@@ -51,7 +50,7 @@ Fault MakeSubCommunicator(HcclComm* comm, uint32_t rankNum, const uint32_t* rank
   if (!rankIds) {
     return Fault(FaultKind::kNullArgument,
                  "rankIds (a rank that is no member passes subCommId 0xFFFFFFFF too)")
-        .WithCode(kParameter);
+        .WithCode(HCCL_E_PARA);
   }
   if (id == kNoSubCommunicator)
     return NotAllowed("subCommId is 0xFFFFFFFF, which only ranks that are no members pass");
@@ -126,7 +125,7 @@ Fault MakeAll(uint32_t ndev, const int32_t* devices, HcclComm* comms) {
       (*made[i])->Destroy();
       Device::Reset(devices[i]);
     }
-    return std::move(fault).WithCode(kInternalCode);
+    return std::move(fault).WithCode(HCCL_E_INTERNAL);
   }
   for (uint32_t i = 0; i < ndev; i++) comms[i] = AddCommunicator(std::move(*made[i]));
   return Fault::None();

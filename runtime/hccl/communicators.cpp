@@ -46,11 +46,12 @@ Fault KeepMaking(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
   if (!blob) return Null("rootInfo");
   if (with_config && !config) return Null("config");
   const char* bytes = reinterpret_cast<const char*>(blob);
-  KeepSetup([=, info = std::vector<char>(bytes, bytes + sizeof(RootInfo)),
-             copy = config ? CopyConfig(*config) : std::vector<char>()] {
-    return MakeCommunicator(ranks, reinterpret_cast<const HcclRootInfo*>(info.data()), rank,
-                            reinterpret_cast<const HcclCommConfig*>(copy.empty() ? nullptr : copy.data()),
-                            with_config, out);
+  KeepCreation([=, info = std::vector<char>(bytes, bytes + sizeof(RootInfo)),
+                copy = config ? CopyConfig(*config) : std::vector<char>()] {
+    return MakeCommunicator(
+        ranks, reinterpret_cast<const HcclRootInfo*>(info.data()), rank,
+        reinterpret_cast<const HcclCommConfig*>(copy.empty() ? nullptr : copy.data()), with_config,
+        out);
   });
   return Fault::None();
 }
@@ -101,7 +102,7 @@ HcclResult HcclCommDestroy(HcclComm comm) {
   return Guarded(CallId::HcclCommDestroy, [&]() -> Fault {
     if (!comm) return Fault::None();
     if (!InGroup()) return DestroyCommunicator(comm);
-    KeepSetup([comm] { return DestroyCommunicator(comm); });
+    KeepDestruction([comm] { return DestroyCommunicator(comm); });
     return Fault::None();
   });
 }

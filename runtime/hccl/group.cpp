@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "base/quiet_thread.h"
 #include "base/thread_value.h"
@@ -32,14 +33,15 @@ struct KeptTransfers {
 
 struct Group {
   uint32_t depth = 0;
-  std::vector<std::function<Fault()>> setups;
+  std::vector<std::function<Fault()>> creations, destructions;
   std::vector<KeptTransfers> transfers;  // one per communicator
   std::vector<KeptOperation> operations;
 };
 
 Group& ThisGroup() { return ThreadValue<Group>::Get(); }
 
-Fault RunSetups(std::vector<std::function<Fault()>>& setups) {
+// Each in a thread of its own: creations wait for each other.
+Fault RunTogether(std::vector<std::function<Fault()>>& setups) {
   if (setups.empty()) return Fault::None();
   std::vector<std::thread> threads(setups.size());
   std::vector<Fault> faults(setups.size());
@@ -58,7 +60,7 @@ Fault RunSetups(std::vector<std::function<Fault()>>& setups) {
 
 // All are done, whatever becomes of some; the first fault is the group's.
 Fault RunGroup(Group group) {
-  Fault first = RunSetups(group.setups);
+  Fault first = RunTogether(group.creations);
   const auto note = [&first](Fault f) {
     if (f && !first) first = std::move(f);
   };
@@ -78,20 +80,29 @@ Fault RunGroup(Group group) {
       streams.push_back(o.stream);
   }
   for (const std::shared_ptr<Stream>& stream : streams) note(stream->Synchronize(-1));
+  // Last: what was called in the group before belongs to communicators that live.
+  note(RunTogether(group.destructions));
   return first;
+}
+
+std::function<Fault()> InThisContext(std::function<Fault()> setup) {
+  Result<std::shared_ptr<Context>> context = Context::Current();
+  return [setup = std::move(setup), context = context.ok() ? *context : nullptr]() -> Fault {
+    if (context) Context::SetCurrent(context);
+    return setup();
+  };
 }
 
 }  // namespace
 
 bool InGroup() { return ThisGroup().depth > 0; }
 
-void KeepSetup(std::function<Fault()> setup) {
-  Result<std::shared_ptr<Context>> context = Context::Current();
-  ThisGroup().setups.push_back(
-      [setup = std::move(setup), context = context.ok() ? *context : nullptr]() -> Fault {
-        if (context) Context::SetCurrent(context);
-        return setup();
-      });
+void KeepCreation(std::function<Fault()> setup) {
+  ThisGroup().creations.push_back(InThisContext(std::move(setup)));
+}
+
+void KeepDestruction(std::function<Fault()> setup) {
+  ThisGroup().destructions.push_back(InThisContext(std::move(setup)));
 }
 
 void KeepOperation(std::shared_ptr<Communicator> comm, const OpRequest& request,
@@ -125,9 +136,7 @@ HcclResult HcclGroupEnd(void) {
     if (ThisGroup().depth == 0)
       return Fault(FaultKind::kNotSupported, "HcclGroupEnd without HcclGroupStart in this thread");
     if (--ThisGroup().depth > 0) return Fault::None();
-    Group group = std::move(ThisGroup());
-    ThisGroup() = Group();
-    return RunGroup(std::move(group));
+    return RunGroup(std::exchange(ThisGroup(), {}));
   });
 }
 

@@ -15,8 +15,10 @@ namespace hcclrun {
 // Whether the calling thread is in a group, so that calls are to be kept.
 bool InGroup();
 
-// Makes or destroys a communicator; runs in a thread of its own, in the caller's context.
-void KeepSetup(std::function<Fault()> setup);
+// Makes a communicator, before everything else of the group; or destroys one, after it. Runs in a
+// thread of its own, in the caller's context.
+void KeepCreation(std::function<Fault()> setup);
+void KeepDestruction(std::function<Fault()> setup);
 void KeepOperation(std::shared_ptr<Communicator> comm, const OpRequest& request,
                    std::shared_ptr<Stream> stream);
 void KeepTransfers(std::shared_ptr<Communicator> comm, const std::vector<TransferRequest>& requests,

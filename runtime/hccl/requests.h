@@ -2,6 +2,7 @@
 // From the arguments of an operation to the communicator's queue.
 
 #include <memory>
+#include <vector>
 
 #include "comm/comm_table.h"
 #include "comm/communicator.h"
@@ -33,6 +34,17 @@ inline Fault Submit(const OpRequest& request, const std::shared_ptr<Communicator
     return Fault::None();
   }
   return comm->Submit(request, *s);
+}
+
+inline Fault SubmitTransfers(CallId call, const std::vector<TransferRequest>& requests,
+                             const std::shared_ptr<Communicator>& comm, aclrtStream stream) {
+  Result<std::shared_ptr<Stream>> s = Stream::From(stream);
+  if (!s.ok()) return s.fault();
+  if (InGroup()) {
+    KeepTransfers(comm, requests, *s);
+    return Fault::None();
+  }
+  return comm->SubmitTransfers(call, requests, *s);
 }
 
 inline Fault Submit(const OpRequest& request, HcclComm comm, aclrtStream stream) {

@@ -7,9 +7,9 @@
 #include "base/raw_value.h"
 #include "comm/comm_table.h"
 #include "hccl/argument_checks.h"
-#include "hccl/group.h"
 #include "hccl/guard.h"
 #include "hccl/hccl.h"
+#include "hccl/requests.h"
 
 using namespace hcclrun;  // NOLINT: the boundary's definitions are in the global namespace
 
@@ -32,15 +32,8 @@ Fault SubmitOne(CallId call, TransferEnd end, void* buffer, uint64_t count, int3
     return NotAllowed(absl::StrCat(parameter, " is ", peer,
                                    ", the own rank; transfers to oneself take HcclBatchSendRecv"));
   }
-  Result<std::shared_ptr<Stream>> s = Stream::From(stream);
-  if (!s.ok()) return s.fault();
-  const std::vector<TransferRequest> requests = {
-      {end, peer, static_cast<DataType>(type), count, buffer}};
-  if (InGroup()) {
-    KeepTransfers(*c, requests, *s);
-    return Fault::None();
-  }
-  return (*c)->SubmitTransfers(call, requests, *s);
+  return SubmitTransfers(call, {{end, peer, static_cast<DataType>(type), count, buffer}}, *c,
+                         stream);
 }
 
 // Sends of a batch to the own rank meet its receives from the own rank; one that is left over would
@@ -110,13 +103,7 @@ HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo, uint32_t itemNum, H
     }
     if (requests.empty()) return Fault::None();
     if (Fault f = CheckSelfPairs(requests, (*c)->rank())) return f;
-    Result<std::shared_ptr<Stream>> s = Stream::From(stream);
-    if (!s.ok()) return s.fault();
-    if (InGroup()) {
-      KeepTransfers(*c, requests, *s);
-      return Fault::None();
-    }
-    return (*c)->SubmitTransfers(CallId::HcclBatchSendRecv, requests, *s);
+    return SubmitTransfers(CallId::HcclBatchSendRecv, requests, *c, stream);
   });
 }
 

@@ -13,7 +13,7 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kJobPageVersion = 1;
+inline constexpr uint32_t kJobPageVersion = 2;
 inline constexpr uint32_t kMaxJobRanks = 1024;
 inline constexpr uint32_t kBoardSlots = 256;
 inline constexpr uint32_t kNoRankFailed = kMaxJobRanks + 1;

@@ -92,6 +92,13 @@ const Attached& Get() {
 JobPage* Lifeline::Page() { return Get().page; }
 int Lifeline::Rank() { return Job::Get().rank(); }
 
+void Lifeline::NoteWaiting(uint32_t missing, int32_t first) {
+  RankActivity* activity = Activity();
+  if (!activity) return;
+  activity->waiting_for.store(first, std::memory_order_relaxed);
+  activity->waiting.store(missing, std::memory_order_relaxed);
+}
+
 RankActivity* Lifeline::Activity() {
   JobPage* page = Page();
   return page && !InForkedChild() ? &page->activity[Rank()] : nullptr;

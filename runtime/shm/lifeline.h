@@ -35,6 +35,8 @@ class Lifeline {
   static int Rank();  // valid when Page() is not nullptr
   // The rank's note in the job page, or nullptr.
   static RankActivity* Activity();
+  // Notes whom the rank sleeps for: `missing` ranks, one of them `first`; 0 and -1 for nobody.
+  static void NoteWaiting(uint32_t missing, int32_t first);
 };
 
 }  // namespace hcclrun

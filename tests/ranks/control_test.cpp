@@ -140,15 +140,15 @@ RANK_TEST(Group, TransfersBecomeOneBatch) {
   ASSERT_EQ(HcclGroupStart(), HCCL_SUCCESS);
   for (uint32_t r = 0; r < n; ++r) {
     if (r == me) continue;
-    ASSERT_EQ(HcclSend(out.data() + 4 * r, 1, HCCL_DATA_TYPE_INT32, r, session.comm(),
-                       session.stream()),
-              HCCL_SUCCESS);
+    ASSERT_EQ(
+        HcclSend(out.data() + 4 * r, 1, HCCL_DATA_TYPE_INT32, r, session.comm(), session.stream()),
+        HCCL_SUCCESS);
   }
   for (uint32_t r = 0; r < n; ++r) {
     if (r == me) continue;
-    ASSERT_EQ(HcclRecv(in.data() + 4 * r, 1, HCCL_DATA_TYPE_INT32, r, session.comm(),
-                       session.stream()),
-              HCCL_SUCCESS);
+    ASSERT_EQ(
+        HcclRecv(in.data() + 4 * r, 1, HCCL_DATA_TYPE_INT32, r, session.comm(), session.stream()),
+        HCCL_SUCCESS);
   }
   ASSERT_EQ(HcclGroupEnd(), HCCL_SUCCESS) << TakeMessages();
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
@@ -194,6 +194,23 @@ RANK_TEST(Group, ErrorsAreReturned) {
             HCCL_SUCCESS);
   EXPECT_EQ(HcclGroupEnd(), HCCL_E_PARA);
   EXPECT_THAT(TakeMessages(), HasSubstr("device memory"));
+}
+
+// A communicator that is destroyed in the group of its last operation still does it, on all ranks.
+RANK_TEST(Group, DestructionsComeLast) {
+  Session s(ranks);
+  for (int i = 0; i < 20; ++i) {
+    HcclComm comm = s.NewCommunicator();
+    DeviceMemory value(4);
+    UploadValues<int32_t>(value.data(), {2});
+    ASSERT_EQ(HcclGroupStart(), HCCL_SUCCESS);
+    EXPECT_EQ(HcclAllReduce(value.data(), value.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                            comm, s.stream()),
+              HCCL_SUCCESS);
+    EXPECT_EQ(HcclCommDestroy(comm), HCCL_SUCCESS);
+    ASSERT_EQ(HcclGroupEnd(), HCCL_SUCCESS) << TakeMessages();
+    EXPECT_EQ(DownloadValues<int32_t>(value.data(), 1)[0], static_cast<int32_t>(2 * s.size()));
+  }
 }
 
 // One thread makes and destroys the communicators of several devices.

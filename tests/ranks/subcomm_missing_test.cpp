@@ -10,17 +10,6 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-HcclResult Create(HcclComm parent, std::vector<uint32_t> members, uint64_t id, uint32_t sub_rank,
-                  HcclComm* sub) {
-  HcclCommConfig config = TestConfig();
-  return HcclCreateSubCommConfig(&parent, static_cast<uint32_t>(members.size()), members.data(), id,
-                                 sub_rank, &config, sub);
-}
-
-HcclResult Barrier(HcclComm comm, const Session& session) {
-  return HcclBarrier(comm, session.stream());
-}
-
 // Rank 0 and 1 mean different communicators: making them succeeds, the first operation names who is
 // missing, and the communicator works once everybody has come.
 RANK_TEST(SubCommMissing, InconsistentListsSurfaceInTheFirstOperation) {
@@ -29,13 +18,13 @@ RANK_TEST(SubCommMissing, InconsistentListsSurfaceInTheFirstOperation) {
   HcclComm sub = nullptr, right = nullptr;
   const uint32_t me = ranks.rank();
   if (me == 0) {
-    ASSERT_EQ(Create(session.comm(), {0, 1}, 4, 0, &sub), HCCL_SUCCESS);
+    ASSERT_EQ(CreateSubComm(session.comm(), {0, 1}, 4, 0, &sub), HCCL_SUCCESS);
   }
   if (me == 1) {
-    ASSERT_EQ(Create(session.comm(), {0, 1, 2}, 4, 1, &sub), HCCL_SUCCESS);
+    ASSERT_EQ(CreateSubComm(session.comm(), {0, 1, 2}, 4, 1, &sub), HCCL_SUCCESS);
   }
   if (me < 2) {
-    EXPECT_EQ(Barrier(sub, session), HCCL_E_TIMEOUT);
+    EXPECT_EQ(HcclBarrier(sub, session.stream()), HCCL_E_TIMEOUT);
     const std::string text = TakeMessages();
     EXPECT_THAT(text, HasSubstr(me == 0 ? "arrived: 0; missing: 1" : "arrived: 1; missing: 0,2"));
     EXPECT_THAT(text, HasSubstr("EI0006"));
@@ -47,16 +36,16 @@ RANK_TEST(SubCommMissing, InconsistentListsSurfaceInTheFirstOperation) {
   ranks.Meet();
   if (me == 1) {
     EXPECT_EQ(HcclCommDestroy(sub), HCCL_SUCCESS);
-    ASSERT_EQ(Create(session.comm(), {0, 1}, 4, 1, &sub), HCCL_SUCCESS);
+    ASSERT_EQ(CreateSubComm(session.comm(), {0, 1}, 4, 1, &sub), HCCL_SUCCESS);
   }
   if (me < 2) {
-    EXPECT_EQ(Barrier(sub, session), HCCL_SUCCESS) << TakeMessages();
+    EXPECT_EQ(HcclBarrier(sub, session.stream()), HCCL_SUCCESS) << TakeMessages();
     EXPECT_EQ(session.Synchronize(), 0) << TakeMessages();
     EXPECT_EQ(HcclCommDestroy(sub), HCCL_SUCCESS);
   }
   EXPECT_EQ(right, nullptr);
   // The parent is none the worse.
-  ASSERT_EQ(Barrier(session.comm(), session), HCCL_SUCCESS);
+  ASSERT_EQ(HcclBarrier(session.comm(), session.stream()), HCCL_SUCCESS);
   EXPECT_EQ(session.Synchronize(), 0) << TakeMessages();
 }
 
@@ -70,7 +59,7 @@ RANK_TEST(SubCommMissing, AMemberHasDestroyedIt) {
   std::vector<uint32_t> members = {0, 1};
   if (ranks.size() > 2) members.push_back(2);
   if (me < 2) {
-    ASSERT_EQ(Create(session.comm(), members, 1, me, &sub), HCCL_SUCCESS);
+    ASSERT_EQ(CreateSubComm(session.comm(), members, 1, me, &sub), HCCL_SUCCESS);
   }
   ranks.Meet();
   if (me == 1) {
@@ -79,7 +68,7 @@ RANK_TEST(SubCommMissing, AMemberHasDestroyedIt) {
   ranks.Meet();
   if (me == 0) {
     if (ranks.size() > 2) {
-      const HcclResult result = Barrier(sub, session);
+      const HcclResult result = HcclBarrier(sub, session.stream());
       EXPECT_NE(result, HCCL_SUCCESS);
       EXPECT_THAT(TakeMessages(), AnyOf(HasSubstr("rank 1"), HasSubstr("missing: 1")));
     }

@@ -29,19 +29,11 @@ void ExpectSum(HcclComm comm, aclrtStream stream, RankGroup& ranks,
   EXPECT_EQ(DownloadValues<int64_t>(value.data(), 1)[0], sum);
 }
 
-// HcclCreateSubCommConfig by a member.
-HcclResult Create(HcclComm parent, std::vector<uint32_t> members, uint64_t id, uint32_t sub_rank,
-                  HcclComm* sub, const Configure& configure = {}) {
-  HcclCommConfig config = TestConfig(configure);
-  return HcclCreateSubCommConfig(&parent, static_cast<uint32_t>(members.size()), members.data(), id,
-                                 sub_rank, &config, sub);
-}
-
 HcclComm Make(HcclComm parent, const std::vector<uint32_t>& members, uint64_t id,
               uint32_t own_rank) {
   const auto at = std::find(members.begin(), members.end(), own_rank);
   HcclComm sub = nullptr;
-  EXPECT_EQ(Create(parent, members, id, static_cast<uint32_t>(at - members.begin()), &sub),
+  EXPECT_EQ(CreateSubComm(parent, members, id, static_cast<uint32_t>(at - members.begin()), &sub),
             HCCL_SUCCESS)
       << TakeMessages();
   return sub;
@@ -111,7 +103,8 @@ RANK_TEST(SubComm, HasItsOwnRanksAndName) {
   EXPECT_EQ(size, ranks.size());
   EXPECT_EQ(NameOf(sub), NameOf(session.comm()) + "_sub_7");
   HcclComm again = nullptr;
-  EXPECT_EQ(Create(session.comm(), members, 7, rank, &again), HCCL_E_PARA) << "the name is taken";
+  EXPECT_EQ(CreateSubComm(session.comm(), members, 7, rank, &again), HCCL_E_PARA)
+      << "the name is taken";
   EXPECT_THAT(TakeMessages(), HasSubstr("_sub_7"));
   // Sub rank 0 is the parent's last rank.
   DeviceMemory value(4);
@@ -146,7 +139,8 @@ RANK_TEST(SubComm, AllPairsAtOnce) {
   std::vector<HcclComm> pairs(ranks.size());
   for (uint32_t r = 0; r < ranks.size(); ++r) {
     if (r == me) continue;
-    pairs[r] = Make(session.comm(), {std::min(r, me), std::max(r, me)}, std::min(r, me) * 100 + std::max(r, me), me);
+    pairs[r] = Make(session.comm(), {std::min(r, me), std::max(r, me)},
+                    std::min(r, me) * 100 + std::max(r, me), me);
   }
   // Rank r exchanges with r xor step, which pairs everybody up.
   for (uint32_t step = 1; step < 8; ++step) {
@@ -185,8 +179,8 @@ RANK_TEST(SubComm, HasItsOwnWindowsAndBuffers) {
   Session session(ranks);
   const std::vector<uint32_t> all = Everybody(ranks);
   HcclComm sub = nullptr;
-  ASSERT_EQ(Create(session.comm(), all, 3, ranks.rank(), &sub,
-                   [](HcclCommConfig& c) { c.hcclBufferSize = 1; }),
+  ASSERT_EQ(CreateSubComm(session.comm(), all, 3, ranks.rank(), &sub,
+                          [](HcclCommConfig& c) { c.hcclBufferSize = 1; }),
             HCCL_SUCCESS);
   MappedMemory memory(session.device(), kGranularity);
   HcclCommSymWindow window = nullptr;
@@ -194,16 +188,15 @@ RANK_TEST(SubComm, HasItsOwnWindowsAndBuffers) {
       << TakeMessages();
   size_t offset = 0;
   HcclCommSymWindow found = nullptr;
-  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data(), 64, &found, &offset),
-            HCCL_E_NOT_FOUND)
+  EXPECT_EQ(HcclCommSymWinGet(session.comm(), memory.data(), 64, &found, &offset), HCCL_E_NOT_FOUND)
       << "nothing is inherited";
   // More than the buffers hold at once.
   constexpr size_t kCount = 3 << 20;
   DeviceMemory in(kCount), out(kCount * ranks.size());
   Upload(in.data(), std::vector<uint8_t>(kCount, uint8_t(ranks.rank() + 1)).data(), kCount);
-  ASSERT_EQ(HcclAllGather(in.data(), out.data(), kCount, HCCL_DATA_TYPE_INT8, sub,
-                          session.stream()),
-            HCCL_SUCCESS);
+  ASSERT_EQ(
+      HcclAllGather(in.data(), out.data(), kCount, HCCL_DATA_TYPE_INT8, sub, session.stream()),
+      HCCL_SUCCESS);
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
   const std::vector<uint8_t> bytes = Download(out.data(), out.size());
   for (uint32_t r = 0; r < ranks.size(); ++r) {

@@ -23,15 +23,7 @@ RANK_TEST(VisibleDevices, DeviceZeroOfEveryProcessIsAnotherDevice) {
   HcclComm comm = nullptr;
   ASSERT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &comm), HCCL_SUCCESS)
       << TakeMessages();
-  {
-    DeviceMemory value(4);
-    UploadValues<int32_t>(value.data(), {3});
-    ASSERT_EQ(HcclAllReduce(value.data(), value.data(), 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
-                            comm, session.stream()),
-              HCCL_SUCCESS);
-    ASSERT_EQ(aclrtSynchronizeStream(session.stream()), 0) << TakeMessages();
-    EXPECT_EQ(DownloadValues<int32_t>(value.data(), 1)[0], static_cast<int32_t>(3 * ranks.size()));
-  }
+  ExpectSum(comm, session.stream(), ranks.size());
   EXPECT_EQ(HcclCommDestroy(comm), HCCL_SUCCESS);
 }
 

@@ -25,6 +25,13 @@ HcclCommConfig TestConfig(const Configure& configure) {
   return config;
 }
 
+HcclResult CreateSubComm(HcclComm parent, std::vector<uint32_t> members, uint64_t id,
+                         uint32_t sub_rank, HcclComm* sub, const Configure& configure) {
+  HcclCommConfig config = TestConfig(configure);
+  return HcclCreateSubCommConfig(&parent, static_cast<uint32_t>(members.size()), members.data(), id,
+                                 sub_rank, &config, sub);
+}
+
 Session::Session(RankGroup& ranks, const Configure& configure)
     : ranks_(ranks), device_(static_cast<int32_t>(ranks.rank())) {
   REQUIRE_OK(aclrtSetDevice(device_));

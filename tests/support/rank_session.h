@@ -114,6 +114,13 @@ class WindowMemory : public MappedMemory {
   HcclCommSymWindow window_ = nullptr;
 };
 
+// HcclCreateSubCommConfig by a member.
+HcclResult CreateSubComm(HcclComm parent, std::vector<uint32_t> members, uint64_t id,
+                         uint32_t sub_rank, HcclComm* sub, const Configure& configure = {});
+
+// The communicator works: the sum of one number per rank is right on this rank. All ranks call.
+void ExpectSum(HcclComm comm, aclrtStream stream, uint32_t ranks);
+
 // Copies between host and device, whole vectors; end the program if they fail.
 void Upload(void* device, const void* host, size_t bytes);
 std::vector<uint8_t> Download(const void* device, size_t bytes);

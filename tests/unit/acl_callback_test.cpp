@@ -103,13 +103,39 @@ TEST_F(Callbacks, UnsubscribingFailsWhatHasNotStarted) {
   EXPECT_TRUE(log.order.empty());
 }
 
+TEST_F(Callbacks, UnsubscribingInACallbackStopsThoseBehindIt) {
+  struct Ender {
+    aclrtStream stream;
+    static void Unsubscribe(void* p) {
+      EXPECT_ACL_OK(aclrtUnSubscribeReport(pthread_self(), static_cast<Ender*>(p)->stream));
+    }
+  } ender = {stream_};
+  Log log;
+  Entry entry = {&log, 1};
+  ASSERT_ACL_OK(aclrtSubscribeReport(pthread_self(), stream_));
+  ASSERT_ACL_OK(aclrtLaunchCallback(Ender::Unsubscribe, &ender, ACL_CALLBACK_NO_BLOCK, stream_));
+  ASSERT_ACL_OK(aclrtLaunchCallback(Entry::Note, &entry, ACL_CALLBACK_NO_BLOCK, stream_));
+  ASSERT_ACL_OK(aclrtSynchronizeStream(stream_)) << "both are in the queue";
+  EXPECT_ACL_OK(aclrtProcessReport(-1));
+  EXPECT_TRUE(log.order.empty());
+  EXPECT_EQ(aclrtProcessReport(1), ACL_ERROR_RT_THREAD_SUBSCRIBE);
+}
+
+TEST_F(Callbacks, ACallbackThatThrowsHoldsItsStreamUpNoLonger) {
+  ASSERT_ACL_OK(aclrtSubscribeReport(pthread_self(), stream_));
+  ASSERT_ACL_OK(aclrtLaunchCallback([](void*) { throw 5; }, nullptr, ACL_CALLBACK_BLOCK, stream_));
+  EXPECT_NE(aclrtProcessReport(-1), ACL_SUCCESS);
+  EXPECT_ACL_OK(aclrtSynchronizeStream(stream_));
+  EXPECT_ACL_OK(aclrtUnSubscribeReport(pthread_self(), stream_));
+}
+
 TEST_F(Callbacks, Checks) {
   int nothing = 0;
   EXPECT_EQ(aclrtLaunchCallback(nullptr, nullptr, ACL_CALLBACK_BLOCK, stream_),
             ACL_ERROR_INVALID_PARAM);
-  EXPECT_EQ(aclrtLaunchCallback(Entry::Note, nullptr, static_cast<aclrtCallbackBlockType>(2),
-                                stream_),
-            ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(
+      aclrtLaunchCallback(Entry::Note, nullptr, static_cast<aclrtCallbackBlockType>(2), stream_),
+      ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtLaunchCallback(Entry::Note, nullptr, ACL_CALLBACK_BLOCK, stream_),
             ACL_ERROR_RT_STREAM_NO_CB_REG);
   EXPECT_EQ(aclrtProcessReport(0), ACL_ERROR_INVALID_PARAM);
@@ -171,9 +197,8 @@ TEST_F(Callbacks, KernelsRunInStreamOrderOnDeviceMemory) {
   EXPECT_EQ(*device, 43) << "NULL is the default stream";
   EXPECT_EQ(hcclrunLaunch(stream_, nullptr, device), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(hcclrunLaunch(&value, AddOne, device), ACL_ERROR_RT_INVALID_HANDLE);
-  OnFreshThread([&] {
-    EXPECT_EQ(hcclrunLaunch(stream_, AddOne, device), ACL_ERROR_RT_CONTEXT_NULL);
-  });
+  OnFreshThread(
+      [&] { EXPECT_EQ(hcclrunLaunch(stream_, AddOne, device), ACL_ERROR_RT_CONTEXT_NULL); });
 }
 
 int SynchronizeOwnStream(void* p) {

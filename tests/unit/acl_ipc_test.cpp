@@ -32,8 +32,7 @@ TEST(Child, Notified) {
   Key key = line.Hear<Key>();
   line.Say(aclrtNotifyImportByKey(&notify, key.text, ACL_RT_NOTIFY_IMPORT_FLAG_DEFAULT));
   line.Hear<char>();
-  line.Say(aclrtNotifyImportByKey(&notify, key.text,
-                                  ACL_RT_NOTIFY_IMPORT_FLAG_ENABLE_PEER_ACCESS));
+  line.Say(aclrtNotifyImportByKey(&notify, key.text, ACL_RT_NOTIFY_IMPORT_FLAG_ENABLE_PEER_ACCESS));
   if (notify) {
     EXPECT_EQ(aclrtNotifyGetExportKey(notify, key.text, kKeyBytes, 0), ACL_ERROR_RT_PARAM_INVALID)
         << "another process'";
@@ -204,6 +203,49 @@ TEST_F(IpcEvents, RecordsAndWaitsOfTwoProcesses) {
   EXPECT_ACL_OK(aclrtDestroyEvent(event_));
 }
 
+TEST_F(IpcEvents, ALaterRecordOfAnotherStreamEndsNoEarlierWait) {
+  aclrtStream idle, waiting;
+  ASSERT_ACL_OK(aclrtCreateStream(&idle));
+  ASSERT_ACL_OK(aclrtCreateStream(&waiting));
+  aclrtNotify gate;
+  ASSERT_ACL_OK(aclrtCreateNotify(&gate, 0));
+  ASSERT_ACL_OK(aclrtWaitAndResetNotify(gate, stream_, 0));
+  ASSERT_ACL_OK(aclrtRecordEvent(event_, stream_));
+  ASSERT_ACL_OK(aclrtStreamWaitEvent(waiting, event_));
+  ASSERT_ACL_OK(aclrtRecordEvent(event_, idle));
+  EXPECT_ACL_OK(aclrtSynchronizeStream(idle));
+  EXPECT_EQ(Status(), ACL_EVENT_RECORDED_STATUS_COMPLETE) << "the last record is";
+  EXPECT_ACL_OK(aclrtSynchronizeEvent(event_));
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(waiting, 10), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
+      << "the record that it waits for has not happened";
+  ASSERT_ACL_OK(aclrtRecordNotify(gate, idle));
+  EXPECT_ACL_OK(aclrtSynchronizeStream(waiting));
+  EXPECT_EQ(Status(), ACL_EVENT_RECORDED_STATUS_COMPLETE);
+  EXPECT_ACL_OK(aclrtDestroyNotify(gate));
+  EXPECT_ACL_OK(aclrtDestroyEvent(event_));
+}
+
+TEST_F(IpcEvents, MoreRecordsThanPlacesGoOn) {
+  for (int i = 0; i < 300; i++) {
+    ASSERT_ACL_OK(aclrtRecordEvent(event_, stream_));
+    ASSERT_ACL_OK(aclrtStreamWaitEvent(stream_, event_));
+  }
+  EXPECT_ACL_OK(aclrtSynchronizeEvent(event_));
+  EXPECT_ACL_OK(aclrtSynchronizeStream(stream_));
+  EXPECT_ACL_OK(aclrtDestroyEvent(event_));
+}
+
+TEST_F(IpcEvents, AnAbortedRecordIsToldToWhoSynchronises) {
+  aclrtNotify gate;
+  ASSERT_ACL_OK(aclrtCreateNotify(&gate, 0));
+  ASSERT_ACL_OK(aclrtWaitAndResetNotify(gate, stream_, 0));
+  ASSERT_ACL_OK(aclrtRecordEvent(event_, stream_));
+  ASSERT_ACL_OK(aclrtStreamAbort(stream_));
+  EXPECT_EQ(aclrtSynchronizeEvent(event_), ACL_ERROR_RT_STREAM_ABORT);
+  EXPECT_ACL_OK(aclrtDestroyNotify(gate));
+  EXPECT_ACL_OK(aclrtDestroyEvent(event_));
+}
+
 TEST_F(IpcEvents, ARecorderThatDiesFailsWaits) {
   Child child("Recorder");
   Line line = child.line();
@@ -248,8 +290,7 @@ TEST(Child, MemoryUser) {
   int* memory = nullptr;
   line.Say(aclrtIpcMemImportByKey(reinterpret_cast<void**>(&memory), key.text, 0));
   line.Hear<char>();
-  const aclError imported =
-      aclrtIpcMemImportByKey(reinterpret_cast<void**>(&memory), key.text, 1);
+  const aclError imported = aclrtIpcMemImportByKey(reinterpret_cast<void**>(&memory), key.text, 1);
   line.Say(imported);
   if (imported == ACL_SUCCESS) {
     int value = 0;
@@ -279,8 +320,7 @@ TEST_F(Ipc, MemoryOfOneProcessInAnother) {
   Line line = child.line();
   int32_t pid = line.Hear<int32_t>();
   int* memory = nullptr;
-  ASSERT_ACL_OK(aclrtMalloc(reinterpret_cast<void**>(&memory), 1 << 20,
-                            ACL_MEM_MALLOC_HUGE_FIRST));
+  ASSERT_ACL_OK(aclrtMalloc(reinterpret_cast<void**>(&memory), 1 << 20, ACL_MEM_MALLOC_HUGE_FIRST));
   int* inside = memory + 1000;  // not on a page
   *inside = 7;
   Key key;
@@ -322,9 +362,8 @@ TEST_F(Ipc, AClosedKeyImportsNothing) {
   void* memory = nullptr;
   ASSERT_ACL_OK(aclrtMalloc(&memory, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
   Key key;
-  ASSERT_ACL_OK(
-      aclrtIpcMemGetExportKey(memory, 4096, key.text, kKeyBytes,
-                              ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION));
+  ASSERT_ACL_OK(aclrtIpcMemGetExportKey(memory, 4096, key.text, kKeyBytes,
+                                        ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION));
   EXPECT_ACL_OK(aclrtIpcMemClose(key.text));
   line.Say(key);
   EXPECT_EQ(line.Hear<aclError>(), ACL_ERROR_RT_PARAM_INVALID);
@@ -341,15 +380,13 @@ TEST_F(Ipc, MemoryChecks) {
   void* imported = nullptr;
   int host = 0;
   ASSERT_ACL_OK(aclrtMalloc(&memory, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
-  EXPECT_EQ(aclrtIpcMemGetExportKey(nullptr, 64, key.text, kKeyBytes, 0),
-            ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtIpcMemGetExportKey(nullptr, 64, key.text, kKeyBytes, 0), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtIpcMemGetExportKey(memory, 0, key.text, kKeyBytes, 0), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtIpcMemGetExportKey(memory, 64, nullptr, kKeyBytes, 0), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtIpcMemGetExportKey(memory, 64, key.text, 64, 0), ACL_ERROR_RT_PARAM_INVALID);
   EXPECT_EQ(aclrtIpcMemGetExportKey(memory, 64, key.text, kKeyBytes, 2),
             ACL_ERROR_RT_PARAM_INVALID);
-  EXPECT_EQ(aclrtIpcMemGetExportKey(&host, 4, key.text, kKeyBytes, 0),
-            ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtIpcMemGetExportKey(&host, 4, key.text, kKeyBytes, 0), ACL_ERROR_RT_PARAM_INVALID);
   EXPECT_EQ(aclrtIpcMemGetExportKey(memory, 8192, key.text, kKeyBytes, 0),
             ACL_ERROR_RT_PARAM_INVALID);
   ASSERT_ACL_OK(aclrtIpcMemGetExportKey(memory, 64, key.text, kKeyBytes, 1));

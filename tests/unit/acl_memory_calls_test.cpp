@@ -14,8 +14,8 @@ class MemoryCalls : public AclTest {
   void SetUp() override {
     AclTest::SetUp();
     ASSERT_ACL_OK(aclrtCreateStream(&stream_));
-    ASSERT_ACL_OK(aclrtMalloc(reinterpret_cast<void**>(&device_), kBytes,
-                              ACL_MEM_MALLOC_HUGE_FIRST));
+    ASSERT_ACL_OK(
+        aclrtMalloc(reinterpret_cast<void**>(&device_), kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
     ASSERT_ACL_OK(aclrtMallocHost(reinterpret_cast<void**>(&host_), kBytes));
     for (size_t i = 0; i < kBytes; i++) host_[i] = static_cast<char>(i % 100);
     memset(device_, 0, kBytes);
@@ -104,6 +104,25 @@ TEST_F(MemoryCalls, WhatAnAddressIs) {
   });
 }
 
+// Of memory that stays, a conditional copy is only queued.
+TEST_F(MemoryCalls, ConditionalCopiesOfRegisteredMemoryDoNotWait) {
+  alignas(4096) static char memory[4096];
+  ASSERT_ACL_OK(aclrtHostRegisterV2(memory, sizeof memory, ACL_HOST_REG_MAPPED));
+  aclrtNotify gate;
+  ASSERT_ACL_OK(aclrtCreateNotify(&gate, 0));
+  ASSERT_ACL_OK(aclrtWaitAndResetNotify(gate, stream_, 0));
+  memory[0] = 5;
+  ASSERT_ACL_OK(
+      aclrtMemcpyAsyncWithCondition(device_, 1, memory, 1, ACL_MEMCPY_HOST_TO_DEVICE, stream_));
+  aclrtStream opener;
+  ASSERT_ACL_OK(aclrtCreateStream(&opener));
+  ASSERT_ACL_OK(aclrtRecordNotify(gate, opener));
+  EXPECT_ACL_OK(aclrtSynchronizeStream(stream_));
+  EXPECT_EQ(*reinterpret_cast<char*>(device_), 5);
+  EXPECT_ACL_OK(aclrtDestroyNotify(gate));
+  EXPECT_ACL_OK(aclrtHostUnregister(memory));
+}
+
 TEST_F(MemoryCalls, RegisteredHostMemory) {
   alignas(4096) static char memory[8192];
   void* device = nullptr;
@@ -156,8 +175,7 @@ TEST_F(MemoryCalls, RegisteredHostMemory) {
 
 TEST_F(MemoryCalls, MatricesAreCopiedByRows) {
   constexpr size_t kWidth = 10, kRows = 4;
-  ASSERT_ACL_OK(
-      aclrtMemcpy2d(device_, 32, host_, 20, kWidth, kRows, ACL_MEMCPY_HOST_TO_DEVICE));
+  ASSERT_ACL_OK(aclrtMemcpy2d(device_, 32, host_, 20, kWidth, kRows, ACL_MEMCPY_HOST_TO_DEVICE));
   for (size_t row = 0; row < kRows; row++) {
     EXPECT_EQ(memcmp(device_ + row * 32, host_ + row * 20, kWidth), 0) << row;
     EXPECT_EQ(device_[row * 32 + kWidth], 0) << "between the rows";
@@ -182,9 +200,9 @@ TEST_F(MemoryCalls, MatricesAreCopiedByRows) {
   EXPECT_EQ(aclrtMemcpy2d(device_, kBytes, host_, 20, 10, 2, ACL_MEMCPY_HOST_TO_DEVICE),
             ACL_ERROR_RT_PARAM_INVALID)
       << "the last row lies outside";
-  EXPECT_EQ(aclrtMemcpy2dAsync(device_, SIZE_MAX, host_, 20, 10, 4, ACL_MEMCPY_HOST_TO_DEVICE,
-                               stream_),
-            ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(
+      aclrtMemcpy2dAsync(device_, SIZE_MAX, host_, 20, 10, 4, ACL_MEMCPY_HOST_TO_DEVICE, stream_),
+      ACL_ERROR_RT_PARAM_INVALID);
 }
 
 TEST_F(MemoryCalls, CopiesWithConditionAreDoneForPageableMemory) {
@@ -196,19 +214,19 @@ TEST_F(MemoryCalls, CopiesWithConditionAreDoneForPageableMemory) {
   aclrtStreamStatus status;
   EXPECT_ACL_OK(aclrtStreamQuery(stream_, &status));
   EXPECT_EQ(status, ACL_STREAM_STATUS_COMPLETE);
-  ASSERT_ACL_OK(aclrtMemcpyAsyncWithCondition(device_, 64, host_, 64, ACL_MEMCPY_HOST_TO_DEVICE,
-                                              stream_));
+  ASSERT_ACL_OK(
+      aclrtMemcpyAsyncWithCondition(device_, 64, host_, 64, ACL_MEMCPY_HOST_TO_DEVICE, stream_));
   EXPECT_ACL_OK(aclrtSynchronizeStream(stream_));
   EXPECT_EQ(memcmp(device_, host_, 64), 0);
   EXPECT_EQ(aclrtMemcpyAsyncWithCondition(pageable.data(), 64, host_, 64, ACL_MEMCPY_HOST_TO_HOST,
                                           stream_),
             ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
-  EXPECT_EQ(aclrtMemcpyAsyncWithCondition(nullptr, 64, host_, 64, ACL_MEMCPY_HOST_TO_DEVICE,
-                                          stream_),
-            ACL_ERROR_INVALID_PARAM);
-  EXPECT_EQ(aclrtMemcpyAsyncWithCondition(device_, 63, host_, 64, ACL_MEMCPY_HOST_TO_DEVICE,
-                                          stream_),
-            ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(
+      aclrtMemcpyAsyncWithCondition(nullptr, 64, host_, 64, ACL_MEMCPY_HOST_TO_DEVICE, stream_),
+      ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(
+      aclrtMemcpyAsyncWithCondition(device_, 63, host_, 64, ACL_MEMCPY_HOST_TO_DEVICE, stream_),
+      ACL_ERROR_INVALID_PARAM);
 }
 
 struct TestBatch {
@@ -278,8 +296,8 @@ TEST_F(MemoryCalls, BatchesSayWhichCopyCannotBeMade) {
   TestBatch b(device_, host_);
   auto run = [&](void** dsts, size_t* maxima, void** srcs, size_t* sizes, size_t count,
                  aclrtMemcpyBatchAttr* attributes, size_t* indexes, size_t number, size_t* fail) {
-    const aclError sync = aclrtMemcpyBatch(dsts, maxima, srcs, sizes, count, attributes, indexes,
-                                           number, fail);
+    const aclError sync =
+        aclrtMemcpyBatch(dsts, maxima, srcs, sizes, count, attributes, indexes, number, fail);
     EXPECT_EQ(aclrtMemcpyBatchAsync(dsts, maxima, srcs, sizes, count, attributes, indexes, number,
                                     fail, stream_),
               sync);
@@ -307,8 +325,7 @@ TEST_F(MemoryCalls, BatchesSayWhichCopyCannotBeMade) {
 
 TEST_F(MemoryCalls, CacheHintsAreChecked) {
   EXPECT_ACL_OK(aclrtCmoAsync(device_, kBytes, ACL_RT_CMO_TYPE_PREFETCH, stream_));
-  EXPECT_EQ(aclrtCmoAsync(nullptr, 64, ACL_RT_CMO_TYPE_PREFETCH, stream_),
-            ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtCmoAsync(nullptr, 64, ACL_RT_CMO_TYPE_PREFETCH, stream_), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtCmoAsync(device_, 0, ACL_RT_CMO_TYPE_PREFETCH, stream_), ACL_ERROR_INVALID_PARAM);
   EXPECT_EQ(aclrtCmoAsync(device_, 64, ACL_RT_CMO_TYPE_FLUSH, stream_),
             ACL_ERROR_RT_FEATURE_NOT_SUPPORT);

@@ -139,6 +139,8 @@ TEST_F(Streams, G1_FailureModeChecks) {
   EXPECT_ACL_OK(aclrtSetStreamFailureMode(stream_, ACL_STOP_ON_FAILURE));
   EXPECT_ACL_OK(aclrtSetStreamFailureMode(stream_, ACL_CONTINUE_ON_FAILURE));
   EXPECT_EQ(aclrtSetStreamFailureMode(stream_, 2), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtSetStreamFailureMode(nullptr, ACL_STOP_ON_FAILURE), ACL_ERROR_RT_PARAM_INVALID)
+      << "the default stream";
 }
 
 TEST_F(Streams, G1_FailureModesDecideAboutLaterTasks) {

@@ -14,31 +14,9 @@ namespace {
 
 constexpr Op kPlanned[] = {Op::kAllGather, Op::kReduceScatter, Op::kAllReduce, Op::kAllToAll,
                            Op::kBroadcast, Op::kReduce,        Op::kScatter};
-constexpr DataType kTypes[] = {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kFp16,
-                               DataType::kFp32, DataType::kInt64, DataType::kBf16};
-
-struct PlanCase {
-  Op op;
-  Path path;
-  uint32_t ranks;
-};
-
 class Plans : public ::testing::TestWithParam<PlanCase> {};
 
-std::vector<PlanCase> PlanCases() {
-  std::vector<PlanCase> cases;
-  for (Op op : kPlanned) {
-    for (Path path : {Path::kWindow, Path::kBuffered}) {
-      for (uint32_t ranks : {1, 2, 3, 4, 5, 7, 8, 16, 64, 384}) cases.push_back({op, path, ranks});
-    }
-  }
-  return cases;
-}
-
-INSTANTIATE_TEST_SUITE_P(Shapes, Plans, ::testing::ValuesIn(PlanCases()), [](const auto& info) {
-  return std::string(Name(info.param.op)) + "_" + std::string(Name(info.param.path)) + "_" +
-         std::to_string(info.param.ranks);
-});
+INSTANTIATE_TEST_SUITE_P(Shapes, Plans, ::testing::ValuesIn(PlanCases(kPlanned)), NameOfCase);
 
 TEST_P(Plans, GiveTheReferenceResultInAnyOrder) {
   const auto [op, path, ranks] = GetParam();
@@ -51,7 +29,7 @@ TEST_P(Plans, GiveTheReferenceResultInAnyOrder) {
     shape.path = path;
     shape.ranks = ranks;
     shape.root = static_cast<uint32_t>(random() % ranks);
-    const DataType type = kTypes[random() % std::size(kTypes)];
+    const DataType type = kPlanTypes[random() % std::size(kPlanTypes)];
     shape.elem = ElementSize(type);
     const uint64_t most = ranks <= 8 ? 400 : ranks <= 16 ? 150 : ranks == 64 ? 40 : 20;
     shape.count = i == 0 ? 1 : 1 + random() % most;
@@ -59,13 +37,7 @@ TEST_P(Plans, GiveTheReferenceResultInAnyOrder) {
     if (i % 7 == 6) shape.chunk_bytes = 1 << 16;
     shape.split = i % 2 == 0 ? 1 : 1 + static_cast<uint32_t>(random() % 7);
     PlanRun run(shape, type, SomeReduction(type, random), random());
-    for (uint32_t r = 0; r < ranks; ++r) {
-      // All apart, all in place, or as it comes.
-      run.Place(r, i % 4 == 0   ? 0
-                   : i % 4 == 1 ? 1
-                   : i % 4 == 2 ? 2
-                                : static_cast<int>(random() % 3));
-    }
+    run.PlaceAll(i);
     run.Run();
     if (HasFailure()) return;
   }

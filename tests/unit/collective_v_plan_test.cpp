@@ -16,9 +16,6 @@ namespace {
 using testing::kVOperations;
 using testing::VRow;
 
-constexpr DataType kTypes[] = {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kFp16,
-                               DataType::kFp32, DataType::kInt64, DataType::kBf16};
-
 VSide SideOf(const Call& call, uint32_t rank) {
   const VRow row = testing::RowOf(call, rank);
   return MakeVSide(call.op, rank, call.ranks, ElementSize(call.type),
@@ -49,28 +46,9 @@ OpShape ShapeOf(const Call& call, Path path, const VLayout& layout) {
   return shape;
 }
 
-struct PlanCase {
-  Op op;
-  Path path;
-  uint32_t ranks;
-};
-
 class VPlans : public ::testing::TestWithParam<PlanCase> {};
 
-std::vector<PlanCase> PlanCases() {
-  std::vector<PlanCase> cases;
-  for (Op op : kVOperations) {
-    for (Path path : {Path::kWindow, Path::kBuffered}) {
-      for (uint32_t ranks : {1, 2, 3, 4, 5, 7, 8, 16, 64, 384}) cases.push_back({op, path, ranks});
-    }
-  }
-  return cases;
-}
-
-INSTANTIATE_TEST_SUITE_P(Shapes, VPlans, ::testing::ValuesIn(PlanCases()), [](const auto& info) {
-  return std::string(Name(info.param.op)) + "_" + std::string(Name(info.param.path)) + "_" +
-         std::to_string(info.param.ranks);
-});
+INSTANTIATE_TEST_SUITE_P(Shapes, VPlans, ::testing::ValuesIn(PlanCases(kVOperations)), NameOfCase);
 
 TEST_P(VPlans, GiveTheReferenceResultInAnyOrderAndLeaveGapsAlone) {
   const auto [op, path, ranks] = GetParam();
@@ -81,24 +59,21 @@ TEST_P(VPlans, GiveTheReferenceResultInAnyOrderAndLeaveGapsAlone) {
     Call call;
     call.op = op;
     call.ranks = ranks;
-    call.type = kTypes[random() % std::size(kTypes)];
+    call.type = kPlanTypes[random() % std::size(kPlanTypes)];
     const uint64_t most = ranks <= 8 ? 400 : ranks <= 16 ? 100 : ranks == 64 ? 12 : 2;
     const uint64_t gap = i % 3 == 0 ? 0 : 5;
-    testing::RandomArrays(&call, i == 1 ? 0 : i % 5 == 4 ? 3 : most, gap,
-                          [&random](uint64_t limit) { return random() % limit; });
+    testing::RandomArrays(&call,
+                          i == 1       ? 0
+                          : i % 5 == 4 ? 3
+                                       : most,
+                          gap, [&random](uint64_t limit) { return random() % limit; });
     const VLayout layout = LayoutOf(call);
     OpShape shape = ShapeOf(call, path, layout);
     shape.chunk_bytes += i % 3 == 0 ? 0 : random() % (ranks * 150);
     if (i % 7 == 6) shape.chunk_bytes = 1 << 16;
     shape.split = i % 2 == 0 ? 1 : 1 + static_cast<uint32_t>(random() % 7);
     PlanRun run(shape, call.type, SomeReduction(call.type, random), random(), call);
-    for (uint32_t r = 0; r < ranks; ++r) {
-      // All apart, all in place, or as it comes.
-      run.Place(r, i % 4 == 0   ? 0
-                   : i % 4 == 1 ? 1
-                   : i % 4 == 2 ? 2
-                                : static_cast<int>(random() % 3));
-    }
+    run.PlaceAll(i);
     run.Run();
     if (HasFailure()) return;
   }

@@ -14,6 +14,7 @@
 #include "device/copy.h"
 #include "device/device.h"
 #include "device/event.h"
+#include "device/host_functions.h"
 #include "device/stream.h"
 
 namespace hcclrun {

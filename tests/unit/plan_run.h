@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "collective/kernels.h"
@@ -45,6 +46,32 @@ struct Rank {
   }
 };
 
+struct PlanCase {
+  Op op;
+  Path path;
+  uint32_t ranks;
+};
+
+template <class Ops>
+std::vector<PlanCase> PlanCases(const Ops& ops) {
+  std::vector<PlanCase> cases;
+  for (Op op : ops) {
+    for (Path path : {Path::kWindow, Path::kBuffered}) {
+      for (uint32_t ranks : {1, 2, 3, 4, 5, 7, 8, 16, 64, 384}) cases.push_back({op, path, ranks});
+    }
+  }
+  return cases;
+}
+
+inline std::string NameOfCase(const ::testing::TestParamInfo<PlanCase>& info) {
+  return std::string(Name(info.param.op)) + "_" + std::string(Name(info.param.path)) + "_" +
+         std::to_string(info.param.ranks);
+}
+
+inline constexpr DataType kPlanTypes[] = {DataType::kInt8, DataType::kInt16, DataType::kInt32,
+                                          DataType::kFp16, DataType::kFp32,  DataType::kInt64,
+                                          DataType::kBf16};
+
 struct Interval {
   const uint8_t* begin;
   const uint8_t* end;
@@ -75,10 +102,9 @@ class PlanRun {
   // is not safe for is placed apart.
   void Place(uint32_t r, int layout) {
     Rank& rank = ranks_[r];
-    rank.extent =
-        shape_.layout
-            ? VExtents(shape_.layout->Of(r))
-            : Extents(shape_.op, shape_.count, shape_.elem, shape_.ranks, r, shape_.root);
+    rank.extent = shape_.layout
+                      ? VExtents(shape_.layout->Of(r))
+                      : Extents(shape_.op, shape_.count, shape_.elem, shape_.ranks, r, shape_.root);
     const uint64_t block = shape_.count * shape_.elem;
     const uint32_t at = layout == 1 ? r : static_cast<uint32_t>(random_() % shape_.ranks);
     uint64_t in = 0, out = 0;
@@ -102,6 +128,12 @@ class PlanRun {
     }
     for (Bytes& stage : rank.stage)
       stage.assign(shape_.path == Path::kBuffered ? shape_.chunk_bytes : 0, 0xdd);
+  }
+
+  // All ranks: apart, in place, or as it comes, by `turn`.
+  void PlaceAll(int turn) {
+    for (uint32_t r = 0; r < shape_.ranks; ++r)
+      Place(r, turn % 4 < 3 ? turn % 4 : static_cast<int>(random_() % 3));
   }
 
   void Run() {

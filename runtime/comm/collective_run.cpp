@@ -1,0 +1,151 @@
+// The second half of a CollectiveTask: from what all ranks have posted to the run that an executor
+// advances.
+
+#include <algorithm>
+
+#include "comm/collective_task.h"
+#include "comm/matching.h"
+#include "comm/thresholds.h"
+#include "comm/v_arguments.h"
+
+namespace hcclrun {
+namespace {
+
+// Pieces are of at least this many bytes, read and written together: less would be more claiming
+// than copying. Every home gets a few, so that stealing evens out.
+constexpr uint64_t kPieceBytes = 256 << 10;
+constexpr uint64_t kPiecesPerHome = 4;
+
+}  // namespace
+
+// Where this process reaches an own buffer. The user may have unmapped it since the call: the heap
+// stays mapped under every buffer but a private one, which is looked up again.
+Fault CollectiveTask::OwnAddress(const Buffer& buffer, const char* parameter,
+                                 char** address) const {
+  *address = nullptr;
+  if (buffer.bytes == 0) return Fault::None();
+  if (buffer.is_private) {
+    *address = buffer.address;
+    return CheckDeviceRange(buffer.address, buffer.bytes, parameter);
+  }
+  *address = comm_->heap_base(comm_->rank()) + buffer.heap_offset;
+  return Fault::None();
+}
+
+// Reads all descriptors once, privately, and makes addresses of them. Nothing read from shared
+// memory is used as an address without the check of Inside().
+Fault CollectiveTask::PrepareRun(bool for_all) {
+  const std::vector<Descriptor> all = Snapshot(comm_->view(), descriptor_.sequence);
+  const uint32_t ranks = comm_->size(), me = comm_->rank();
+  run_.shape.op = static_cast<Op>(descriptor_.op);
+  run_.shape.ranks = ranks;
+  run_.shape.root = descriptor_.root;
+  run_.shape.count = descriptor_.count;
+  run_.dtype = static_cast<DataType>(descriptor_.dtype);
+  run_.shape.elem = ElementSize(run_.dtype);
+  run_.shape.chunk_bytes = comm_->chunk_bytes();
+  run_.shape.path = Path::kWindow;
+  for (const Descriptor& d : all) {
+    if (!(d.flags & kFlagWindow) || (d.flags & kFlagUnsafe)) run_.shape.path = Path::kBuffered;
+  }
+  run_.reduce_op = static_cast<ReduceOp>(descriptor_.reduce_op);
+  run_.rank = me;
+  run_.barrier = &comm_->view().slot(descriptor_.sequence).barrier;
+  run_.operands = &operands_;
+  if (v_) {
+    if (Fault f = PrepareLayout(all)) return f;
+  }
+  if (for_all) {
+    const ControlHeader& header = *comm_->view().header;
+    run_.claims = &comm_->view().slot(descriptor_.sequence).claims;
+    run_.crowded = header.oversubscribed != 0;
+    run_.homes = std::min({ranks, std::max(header.processors, 1u), kMaxHomes});
+    uint64_t at_once = BytesMoved(descriptor_, ranks);
+    if (run_.shape.path == Path::kBuffered)
+      at_once = std::min(at_once, 2 * ranks * run_.shape.chunk_bytes);
+    const uint64_t piece = std::max(kPieceBytes, at_once / (kPiecesPerHome * run_.homes));
+    run_.shape.split = std::max(1u, static_cast<uint32_t>((at_once / piece + ranks - 1) / ranks));
+  }
+  if (!ValidShape(run_.shape)) return Fault(FaultKind::kInternal, "the operation has no plan");
+  run_.plan.emplace(run_.shape);
+  run_.phases = run_.plan->phases();
+
+  operands_.in.assign(ranks, nullptr);
+  operands_.out.assign(ranks, nullptr);
+  operands_.stage_a.assign(ranks, nullptr);
+  operands_.stage_b.assign(ranks, nullptr);
+  if (!for_all) {
+    if (Fault f = OwnAddress(in_, "sendBuf", &operands_.in[me])) return f;
+    if (Fault f = OwnAddress(out_, "recvBuf", &operands_.out[me])) return f;
+  }
+  uint64_t moved = 0;
+  for (uint32_t r = 0; r < ranks; r++) {
+    const ExtentBytes extents = ReachInto(r);
+    moved += extents.in_bytes + extents.out_bytes;
+    if (run_.shape.path == Path::kBuffered) {
+      operands_.stage_a[r] = comm_->stage_a(r);
+      operands_.stage_b[r] = comm_->stage_b(r);
+      if (!for_all) continue;
+    }
+    const uint64_t heap = comm_->heap_bytes(r);
+    auto inside = [heap](uint64_t offset, uint64_t bytes) {
+      return bytes <= heap && offset <= heap - bytes;
+    };
+    if (!inside(all[r].in_offset, extents.in_bytes) ||
+        !inside(all[r].out_offset, extents.out_bytes)) {
+      return Fault(FaultKind::kInternal, "a peer posted a buffer outside its heap");
+    }
+    if (extents.in_bytes) operands_.in[r] = comm_->heap_base(r) + all[r].in_offset;
+    if (extents.out_bytes) operands_.out[r] = comm_->heap_base(r) + all[r].out_offset;
+  }
+  run_.streaming = moved >= kStreamingBytes;
+  return run_.shape.path == Path::kBuffered && ranks > 1 ? comm_->CommitStages() : Fault::None();
+}
+
+// The own blocks, and from the peers what the own arrays do not tell: the largest block of all
+// ranks, on which the rounds depend, and on the window path the places in the senders' inputs. All
+// arrays fit together by now.
+Fault CollectiveTask::PrepareLayout(const std::vector<Descriptor>& all) {
+  const uint32_t ranks = comm_->size(), me = comm_->rank();
+  const uint64_t elem = run_.shape.elem;
+  layout_ = v_->layout;
+  run_.shape.layout = &layout_;
+  for (const Descriptor& d : all) {
+    if (d.count > UINT64_MAX / elem)
+      return Fault(FaultKind::kInternal, "a peer posted a wild count");
+    layout_.largest = std::max(layout_.largest, d.count * elem);
+  }
+  if (!IsPairwiseV(run_.shape.op) || run_.shape.path != Path::kWindow || layout_.largest == 0)
+    return Fault::None();
+  for (uint32_t r = 0; r < ranks; r++) {
+    VBlock& block = layout_.sides[0].incoming[r];
+    if (r == me || block.bytes == 0) continue;
+    const PeerArguments arguments(*comm_, r, all[r]);
+    const uint64_t displ = arguments ? arguments.At(kSendDispls, me) : UINT64_MAX;
+    // Sums with it stay small; ReachInto() has them checked against the peer's heap.
+    if (displ > INT64_MAX / 2 / elem)
+      return Fault(FaultKind::kInternal, "a peer posted arrays outside its heap");
+    block.src = displ * elem;
+  }
+  return Fault::None();
+}
+
+// Bytes from the starts of the rank's input and output that this rank's pieces may touch on the
+// window path.
+ExtentBytes CollectiveTask::ReachInto(uint32_t rank) const {
+  const OpShape& shape = run_.shape;
+  if (!v_) return Extents(shape.op, shape.count, shape.elem, shape.ranks, rank, shape.root);
+  const VSide& own = layout_.sides[0];
+  ExtentBytes reach = VExtents(own);
+  if (rank == comm_->rank()) return reach;
+  switch (shape.op) {
+    case Op::kAllGatherV:
+      return {0, reach.out_bytes};
+    case Op::kReduceScatterV:
+      return {reach.in_bytes, 0};
+    default:
+      return {own.incoming[rank].bytes ? own.incoming[rank].src + own.incoming[rank].bytes : 0, 0};
+  }
+}
+
+}  // namespace hcclrun
