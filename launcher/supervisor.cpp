@@ -280,10 +280,16 @@ void Supervisor::StartRanks() {
                    "; device memory bound: ", page_->memory_limit_bytes >> 20, " MiB"));
   if (options_.timeout_ms) loop_.After(options_.timeout_ms, [this] { OnTimeout(); });
   if (mpi_ != MpiFlavour::kNone) return StartMpiRun(&environment);
-  for (int r = 0; r < options_.ranks && !ending_ && !interrupted_; r++) {
+  auto start = [&](int rank) {
+    if (ending_ || interrupted_) return;
     Environment own = environment;
-    StartRank(r, &own);
+    StartRank(rank, &own);
     Step(0);  // ranks that run already are served meanwhile
+  };
+  // A rank that fails at once keeps those after it from being started, but not the one to debug.
+  if (options_.gdb_rank >= 0) start(options_.gdb_rank);
+  for (int r = 0; r < options_.ranks; r++) {
+    if (!Debugged(r)) start(r);
   }
 }
 
