@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -166,6 +167,9 @@ std::string RankFailedText(const VerdictFacts& facts) {
   } else {
     int code = WEXITSTATUS(facts.status);
     absl::StrAppend(&text, " exited with code ", code, LastCallText(note), CodeAdvice(code));
+    if (!note.blame.empty())
+      absl::StrAppend(
+          &text, " Before, a call of it had failed because of another rank: ", note.blame, ".");
   }
   return text;
 }
@@ -211,6 +215,8 @@ void RankNote::CopyActivity(const RankActivity& activity) {
   sequence = activity.sequence.load(std::memory_order_relaxed);
   waiting = activity.waiting.load(std::memory_order_relaxed);
   waiting_for = activity.waiting_for.load(std::memory_order_relaxed);
+  if (activity.blames.load(std::memory_order_acquire))
+    blame.assign(activity.blame, strnlen(activity.blame, kBlameBytes));
 }
 
 int ExitCodeOf(int status) {

@@ -1,6 +1,6 @@
 #include "check/details.h"
 
-#include <map>
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -174,15 +174,33 @@ std::string WindowOffsetsSentence(const Fault& f) {
       "silently. Use the same window and the same offset on every rank");
 }
 
+// "; registration #2 waits for rank 3", when some ranks went to an operation and others to a
+// registration, and wait for each other.
+static std::string RegistrationThatWaits(const OpDetail& d) {
+  uint64_t newest = 0;
+  for (const OpDetail::Call& c : d.calls) {
+    if (!c.posted && c.position.call == uint32_t(CallId::HcclCommSymWinRegister))
+      newest = std::max<uint64_t>(newest, c.position.windows);
+  }
+  std::vector<uint32_t> away;
+  for (const OpDetail::Call& c : d.calls) {
+    if (c.position.windows < newest) away.push_back(c.position.rank);
+  }
+  if (away.empty()) return "";
+  return absl::StrCat("; HcclCommSymWinRegister #", newest, " waits for ", Ranks(away));
+}
+
 std::string ExecTimeoutSentence(const Fault& f, bool still) {
   const OpDetail* d = OpOf(f);
   if (!d) return "an operation waited too long for other ranks";
   Groups missing;
   std::vector<uint32_t> there;
+  bool barrier = false;
   std::string operation =
       absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator);
   for (const OpDetail::Call& c : d->calls) {
     if (c.posted) {
+      barrier |= static_cast<Op>(c.descriptor.op) == Op::kBarrier;
       if (there.empty()) absl::StrAppend(&operation, ", ", CallOf(c.descriptor), ",");
       there.push_back(c.position.rank);
     } else {
@@ -198,8 +216,10 @@ std::string ExecTimeoutSentence(const Fault& f, bool still) {
   }
   return absl::StrCat(operation, waited, "; ", there.empty() ? "no rank" : Ranks(there),
                       there.size() == 1 ? " is" : " are", " there, missing: ", missing.Text(" "),
-                      still ? ". It goes on waiting until HCCL_EXEC_TIMEOUT"
-                            : ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");
+                      RegistrationThatWaits(*d),
+                      still && barrier ? ". A barrier has no time-out and goes on waiting"
+                      : still          ? ". It goes on waiting until HCCL_EXEC_TIMEOUT"
+                              : ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");
 }
 
 std::string WindowMismatchSentence(const Fault& f) {

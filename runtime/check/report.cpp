@@ -37,6 +37,22 @@ const char* EiCodeOf(const Fault& fault) {
   }
 }
 
+// For the launcher's verdict, should this process end now: why it is no first cause.
+void LeaveBlame(const std::string& sentence) {
+  static std::atomic<bool> left{false};
+  RankActivity* activity = Lifeline::Activity();
+  if (!activity || left.exchange(true, std::memory_order_relaxed)) return;
+  activity->blame[sentence.copy(activity->blame, kBlameBytes - 1)] = 0;
+  activity->blames.store(1, std::memory_order_release);
+}
+
+// The launcher ends the job although no rank failed (--timeout, Ctrl-C): that ranks find each other
+// gone is its doing and no news.
+bool JobIsStopped() {
+  const JobPage* page = Lifeline::Page();
+  return page && page->aborting.load(std::memory_order_acquire) == kNoRankFailed;
+}
+
 }  // namespace
 
 int32_t AclCodeOf(const Fault& fault) {
@@ -77,15 +93,13 @@ int32_t ApiCall::Hccl(const Fault& fault) {
 
 void ApiCall::Tell(const Fault& fault, int32_t code, const char* ei_code) {
   if (InForkedChild()) return;
-  if (RowOf(fault.kind).blames_another_rank) {
-    if (RankActivity* activity = Lifeline::Activity())
-      activity->blames.store(1, std::memory_order_relaxed);
-  }
   std::string sentence =
       absl::StrCat(CallName(call_), ": ", SentenceOf(fault), " (", ei_code ? ei_code : "",
                    ei_code ? ", " : "", "result ", code, ")");
+  if (RowOf(fault.kind).blames_another_rank) LeaveBlame(sentence);
   ThreadMessages& messages = Messages();
-  bool told = RowOf(fault.kind).told;
+  const bool told =
+      RowOf(fault.kind).told && !(RowOf(fault.kind).blames_another_rank && JobIsStopped());
   if (told && sentence != messages.last_told) {
     hcclrun::Tell(LogLevel::kError, sentence);
     messages.last_told = sentence;

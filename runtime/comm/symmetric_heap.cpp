@@ -161,6 +161,10 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
       hopeless |= (state == RankState::kDestroyed || state == RankState::kExited) &&
                   view.ranks[r].windows.load(std::memory_order_seq_cst) <= round;
     }
+    // So is one that waited in an operation, for those that are here, until it gave up.
+    const Abort abort = AbortOf(view);
+    hopeless |= abort.cause == AbortCause::kTimeout && abort.rank < ranks &&
+                view.ranks[abort.rank].windows.load(std::memory_order_seq_cst) <= round;
     if (!hopeless) {
       if (Fault f = comm_->AsyncFault()) return broken_ = f;
     }

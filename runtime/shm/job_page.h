@@ -13,10 +13,11 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kJobPageVersion = 2;
+inline constexpr uint32_t kJobPageVersion = 3;
 inline constexpr uint32_t kMaxJobRanks = 1024;
 inline constexpr uint32_t kBoardSlots = 256;
 inline constexpr uint32_t kNoRankFailed = kMaxJobRanks + 1;
+inline constexpr size_t kBlameBytes = 480;
 inline constexpr size_t kRootInfoUsed = 200;  // bytes of HcclRootInfo that carry anything
 
 // What a rank is doing. One writer at a time (the thread that makes the call; the last writer
@@ -34,9 +35,11 @@ struct RankActivity {
   // Ranks missing in the operation the rank waits for, 0 = it waits for nobody.
   std::atomic<uint32_t> waiting;
   std::atomic<int32_t> waiting_for;  // one of them, -1 = none
-  // 1 once a call failed because of another rank: this rank is no first cause.
+  // 1 once a call failed because of another rank: this rank is no first cause (release, acquire).
   std::atomic<uint32_t> blames;
   char padding[12];
+  // That call's sentence, cut to fit and ended by a zero; written once, before `blames`.
+  char blame[kBlameBytes];
 };
 
 // One root info left by rank 0 for the others: `ready` becomes 1 (release) after the bytes are in

@@ -26,8 +26,8 @@ say "programs without set_env.sh"
 [ ! -x "$home/bin/hccl_bench" ] || "$home/bin/hccl_bench" -h >/dev/null
 
 say "set_env.sh, from bash, from bash as sh and from dash if there is one"
-print='. "$0"; echo "$ASCEND_HOME_PATH|$ASCEND_TOOLKIT_HOME|$LD_LIBRARY_PATH|${PATH%%:*}"'
-expected="$home|$home|$home/lib64|$home/bin"
+print='. "$0"; echo "$ASCEND_HOME_PATH|$ASCEND_TOOLKIT_HOME|$LD_LIBRARY_PATH|$PKG_CONFIG_PATH|${PATH%%:*}"'
+expected="$home|$home|$home/lib64|$home/lib64/pkgconfig|$home/bin"
 for shell in "bash -euc" "bash --posix -euc" "sh -euc" "dash -euc" "zsh -euc"; do
   command -v "${shell%% *}" >/dev/null || continue
   got=$($shell "$print" "$home/set_env.sh")
@@ -41,6 +41,12 @@ ln -s "$home" "$temp/ascend"
 say "makefile"
 make -s -C "$here" OUT="$temp" ASCEND_HOME_PATH="$temp/ascend"
 for program in c99 cpp cpp_closed cpp_copy; do ranks "$temp/$program"; done
+
+say "the first program of README.md, as it stands there"
+sed -n '/^```cpp$/,/^```$/{/^```/d;p}' "$here/../../README.md" >"$temp/first.cpp"
+(cd "$temp" && ASCEND_HOME_PATH=$temp/ascend && eval "$(grep '^g++ first.cpp' "$here/../../README.md")")
+hcclrun -n 4 "$temp/first" >"$temp/first.log"
+[ "$(grep -c 'of 4: the sum is 10$' "$temp/first.log")" = 4 ] || { cat "$temp/first.log"; exit 1; }
 
 say "CMake package"
 "$cmake" -S "$here/consumer" -B "$temp/consumer" -DCMAKE_PREFIX_PATH="$home" >"$temp/consumer.log"

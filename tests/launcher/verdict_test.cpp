@@ -50,6 +50,17 @@ TEST(Verdict, NamesTheKilledRankItsCallAndTheOthers) {
             "failed afterwards. hcclrun ended 2 ranks that still ran. Exit code 137.");
 }
 
+TEST(Verdict, AVictimSaysWhoseItIs) {
+  VerdictFacts facts = EightInAllReduce();
+  facts.rank = 0;
+  facts.status = 1 << 8;
+  facts.exit_code = 1;
+  facts.ranks[0].blame = "HcclAllReduce: rank 3 did not come";
+  EXPECT_THAT(Verdict(facts), HasSubstr("rank 0 (pid 100) exited with code 1; "));
+  EXPECT_THAT(Verdict(facts), HasSubstr(" Before, a call of it had failed because of another rank: "
+                                        "HcclAllReduce: rank 3 did not come. At that moment "));
+}
+
 TEST(Verdict, BlamesMemoryOnlyWhenTheKernelSaysSo) {
   VerdictFacts facts = EightInAllReduce();
   EXPECT_THAT(Verdict(facts), Not(HasSubstr("lack of memory")));

@@ -110,5 +110,23 @@ RANK_TEST(MissingRank, OtherCommunicatorsGoOn) {
   REQUIRE_OK(HcclCommDestroy(other));
 }
 
+// Run with an execution timeout that is shorter than the connect timeout. One rank goes to an
+// operation, the others register, and each side waits for the other.
+RANK_TEST(SkippedRegistration, OfARankThatIsInAnOperation) {
+  if (ranks.size() == 1) return;
+  Session session(ranks);
+  MappedMemory memory(session.device(), kGranularity);
+  HcclCommSymWindow window = nullptr;
+  if (session.rank() == session.size() - 1) {
+    REQUIRE_OK(HcclAllReduce(memory.data(), memory.data(), 1, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM,
+                             session.comm(), session.stream()));
+    EXPECT_NE(session.Synchronize(), 0);
+  } else {
+    EXPECT_EQ(Register(session.comm(), memory.data(), &window), HCCL_E_INTERNAL);
+    EXPECT_THAT(TakeMessages(), HasSubstr(Missing(ranks) + " (last call HcclAllReduce #1"));
+  }
+  ranks.Meet();
+}
+
 }  // namespace
 }  // namespace hcclrun::testing

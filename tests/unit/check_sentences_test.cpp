@@ -6,10 +6,12 @@
 #include <new>
 #include <system_error>
 
+#include "base/call.h"
 #include "base/not_allowed.h"
 #include "check/answer.h"
 #include "check/fault_table.h"
 #include "check/report.h"
+#include "comm/details.h"
 
 namespace hcclrun {
 namespace {
@@ -104,6 +106,29 @@ TEST(Sentences, EveryKindGivesAdvice) {
             << k;
     }
   }
+}
+
+TEST(Sentences, AnOperationAndARegistrationThatWaitForEachOther) {
+  auto detail = std::make_shared<OpDetail>();
+  detail->communicator = "world";
+  detail->ranks = 3;
+  detail->sequence = 40;
+  for (uint32_t r = 0; r < 3; r++) {
+    OpDetail::Call call{};
+    call.position.rank = r;
+    call.posted = r == 1;
+    call.position.issued = call.posted ? 41 : 40;
+    call.position.windows = call.posted ? 1 : 2;
+    call.position.call =
+        static_cast<uint32_t>(call.posted ? CallId::HcclBarrier : CallId::HcclCommSymWinRegister);
+    call.descriptor.call = call.position.call;
+    detail->calls.push_back(call);
+  }
+  Fault fault(FaultKind::kExecTimeout, {40, 1500});
+  fault.detail = detail;
+  EXPECT_THAT(SentenceOf(fault),
+              HasSubstr("waited 1.5 s; rank 1 is there, missing: ranks 0,2 (last call "
+                        "HcclCommSymWinRegister #2); HcclCommSymWinRegister #2 waits for rank 1"));
 }
 
 }  // namespace
