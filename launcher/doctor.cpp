@@ -218,6 +218,15 @@ void Sockets(Report* report) {
   report->Add(Grade::kOk, "abstract sockets", "with credentials and passing of descriptors");
 }
 
+void Chip(Report* report) {
+  const Settings& settings = Settings::Get();
+  report->Add(settings.atlas_a3 ? Grade::kOk : Grade::kNote, "chip",
+              absl::StrCat(settings.soc, settings.atlas_a3
+                                             ? " (Atlas A3) is played"
+                                             : " is played (HCCLRUN_SOC), which has no symmetric "
+                                               "windows and no zero-copy memory"));
+}
+
 // Loads the library in a child, so that nothing of it stays here. Empty, or the loader's complaint.
 std::string LoadTrouble(const std::string& path) {
   int ends[2];
@@ -293,6 +302,7 @@ int RunDoctor() {
   Limits(&report);
   ProcessControl(&report);
   Sockets(&report);
+  Chip(&report);
   Library(&report);
   Mpi(&report);
   if (report.problems() == 0) {

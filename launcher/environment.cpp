@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/job.h"
 #include "shm/socket.h"
@@ -34,20 +35,25 @@ JobIdentity JobIdentity::Random() {
 
 void LeaveOuterJob() {
   if (!getenv(kEnvJob)) return;
+  if (getenv(kEnvServers)) unsetenv(kRankTableFile);
   for (const char* name : {kEnvJob, kEnvSecret, kEnvLifeline, kEnvRank, kEnvSize, kEnvDeviceCount,
-                           kEnvSharedRootInfo}) {
+                           kEnvSharedRootInfo, kEnvServers, kEnvSuperPods}) {
     unsetenv(name);
   }
 }
 
 void SetJobVariables(const JobIdentity& identity, int size, int device_count,
-                     Environment* environment) {
+                     const Topology& topology, Environment* environment) {
   Environment& e = *environment;
   e[kEnvJob] = identity.id;
   e[kEnvSecret] = identity.secret;
   e[kEnvLifeline] = identity.lifeline;
-  for (const char* name : {kEnvSize, "WORLD_SIZE", "LOCAL_WORLD_SIZE", "RANK_SIZE"})
-    e[name] = std::to_string(size);
+  for (const char* name : {kEnvSize, "WORLD_SIZE", "RANK_SIZE"}) e[name] = std::to_string(size);
+  for (const char* name : {kEnvServers, kEnvSuperPods}) e.erase(name);
+  if (topology.given()) {
+    e[kEnvServers] = absl::StrJoin(topology.servers(), ",");
+    e[kEnvSuperPods] = absl::StrJoin(topology.superpods(), ",");
+  }
   e[kEnvDeviceCount] = std::to_string(device_count);
   // First in the path: the library must be of the launcher's build, and a CANN installation
   // that may be in the path cannot run here. DT_RPATH still wins, and -x
@@ -58,11 +64,15 @@ void SetJobVariables(const JobIdentity& identity, int size, int device_count,
   path = path.empty() ? library : absl::StrCat(library, ":", path);
 }
 
-void SetRankVariables(int rank, int device_count, Environment* environment) {
+void SetRankVariables(int rank, int size, int device_count, const Topology& topology,
+                      Environment* environment) {
   Environment& e = *environment;
-  for (const char* name : {kEnvRank, "RANK", "LOCAL_RANK", "RANK_ID"})
-    e[name] = std::to_string(rank);
-  e["DEVICE_ID"] = std::to_string(rank % device_count);
+  for (const char* name : {kEnvRank, "RANK", "RANK_ID"}) e[name] = std::to_string(rank);
+  const Place place = topology.Of(static_cast<uint32_t>(rank));
+  e["LOCAL_RANK"] = std::to_string(place.local_rank);
+  e["LOCAL_WORLD_SIZE"] =
+      std::to_string(topology.given() ? topology.servers()[place.server] : uint32_t(size));
+  e["DEVICE_ID"] = std::to_string(place.local_rank % uint32_t(device_count));
 }
 
 void SetUserVariables(const std::vector<std::string>& assignments, int rank, int size,

@@ -5,12 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "base/topology.h"
+
 namespace hcclrun {
 
 using Environment = std::map<std::string, std::string>;
 
 Environment CurrentEnvironment();
 std::vector<std::string> ToStrings(const Environment& environment);
+
+// Names the rank table of a job with --servers, as frameworks do.
+inline constexpr char kRankTableFile[] = "RANK_TABLE_FILE";
 
 struct JobIdentity {
   std::string id, secret;  // hex
@@ -22,11 +27,13 @@ struct JobIdentity {
 // job is its own.
 void LeaveOuterJob();
 
-// The same for every rank: identity, size, device count, library path.
+// The same for every rank: identity, size, device count, servers, library path.
 void SetJobVariables(const JobIdentity& identity, int size, int device_count,
-                     Environment* environment);
-// RANK, LOCAL_RANK, RANK_ID, HCCLRUN_RANK, DEVICE_ID = rank modulo the device count.
-void SetRankVariables(int rank, int device_count, Environment* environment);
+                     const Topology& topology, Environment* environment);
+// RANK, RANK_ID, HCCLRUN_RANK; LOCAL_RANK and LOCAL_WORLD_SIZE on its server; DEVICE_ID = LOCAL_RANK
+// modulo the device count.
+void SetRankVariables(int rank, int size, int device_count, const Topology& topology,
+                      Environment* environment);
 // `assignments` are NAME=VALUE with {rank} and {size}; they win over everything.
 void SetUserVariables(const std::vector<std::string>& assignments, int rank, int size,
                       Environment* environment);

@@ -62,7 +62,7 @@ void KeepOnly(int fd) {
 #endif
 }
 
-[[noreturn]] void RunGuard(int pipe, const std::string& job_id) {
+[[noreturn]] void RunGuard(int pipe, const std::string& job_id, const std::string& file) {
   setsid();
   prctl(PR_SET_NAME, "hcclrun-guard");
   sigset_t all;
@@ -74,7 +74,10 @@ void KeepOnly(int fd) {
   do {
     n = read(pipe, &message, 1);
   } while (n < 0 && errno == EINTR);
-  if (n != 1 || message != kDismissed) EndProcessesOfJob(job_id);
+  if (n != 1 || message != kDismissed) {
+    if (!file.empty()) unlink(file.c_str());
+    EndProcessesOfJob(job_id);
+  }
   _exit(0);
 }
 
@@ -92,7 +95,7 @@ void EndProcessesOfJob(const std::string& job_id) {
   }
 }
 
-Guard::Guard(const std::string& job_id) {
+Guard::Guard(const std::string& job_id, const std::string& file) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
   Fd watched(ends[0]);
@@ -100,7 +103,7 @@ Guard::Guard(const std::string& job_id) {
   pid_ = fork();
   if (pid_ == 0) {
     KeepOnly(watched.get());
-    RunGuard(watched.get(), job_id);
+    RunGuard(watched.get(), job_id, file);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // A small second process that outlives a launcher which is killed: it then ends every process of
-// the job, including those that neither are direct children nor have loaded the library. It sleeps
+// the job, including those that neither are direct children nor have loaded the library, and removes
+// the job's rank table. It sleeps
 // in read() until then, holds no descriptor but its end of a pipe, and is a session of its own, so
 // that Ctrl-C does not reach it.
 
@@ -14,8 +15,9 @@ namespace hcclrun {
 
 class Guard {
  public:
-  // Starts the process. Without it (no processes left, say) the job still runs.
-  explicit Guard(const std::string& job_id);
+  // Starts the process. Without it (no processes left, say) the job still runs. `file` is removed
+  // when the launcher is killed, and need not exist; empty: none.
+  Guard(const std::string& job_id, const std::string& file);
   ~Guard();  // the launcher ends in order: dismisses and reaps the process
   pid_t pid() const { return pid_; }
 

@@ -42,6 +42,9 @@ int RunInfo() {
   bool counted = getenv("HCCLRUN_DEVICE_COUNT") != nullptr;
   Line("HCCLRUN_DEVICE_COUNT", counted ? std::to_string(s.device_count) : "number of ranks",
        "devices a rank sees");
+  Line("HCCLRUN_SOC", s.soc,
+       s.atlas_a3 ? "the chip that is played (--soc)"
+                  : "the chip that is played (--soc); no symmetric windows");
   Line("HCCLRUN_CONNECT_TIMEOUT", Seconds(s.connect_timeout_ms),
        "wait for the other ranks at creation");
   Line("HCCLRUN_EXEC_TIMEOUT", Seconds(s.exec_timeout_ms),

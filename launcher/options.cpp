@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/settings.h"
+#include "base/soc.h"
 #include "shm/job_page.h"
 
 namespace hcclrun {
@@ -21,6 +22,9 @@ enum LongOnly {
   kMemory,
   kHbm,
   kDeviceCount,
+  kServers,
+  kSuperPods,
+  kSoc,
   kMpi,
   kGdb,
   kVersion
@@ -35,6 +39,9 @@ const option kLongOptions[] = {
     {"memory", required_argument, nullptr, kMemory},
     {"hbm", required_argument, nullptr, kHbm},
     {"device-count", required_argument, nullptr, kDeviceCount},
+    {"servers", required_argument, nullptr, kServers},
+    {"superpods", required_argument, nullptr, kSuperPods},
+    {"soc", required_argument, nullptr, kSoc},
     {"env", required_argument, nullptr, 'x'},
     {"mpi", required_argument, nullptr, kMpi},
     {"gdb", required_argument, nullptr, kGdb},
@@ -92,6 +99,34 @@ std::string Variable(const std::string& text, std::vector<std::string>* variable
   return "";
 }
 
+// Whether the machine that the job plays and the number of ranks fit together.
+std::string Machine(const std::string& servers, const std::string& superpods, Options* options) {
+  std::string error;
+  options->topology = Topology::Parse(servers, superpods, &error);
+  if (!error.empty() || !options->topology.given()) return error;
+  const uint32_t ranks = options->topology.ranks();
+  if (ranks > kMaxJobRanks)
+    return absl::StrCat("--servers ", servers, " has ", ranks, " ranks; at most ", kMaxJobRanks,
+                        " work");
+  if (options->ranks != 0 && options->ranks != static_cast<int>(ranks)) {
+    return absl::StrCat("-n ", options->ranks, ", but --servers ", servers, " has ", ranks,
+                        " ranks; leave -n out");
+  }
+  options->ranks = static_cast<int>(ranks);
+  if (options->device_count != 0 &&
+      options->device_count < static_cast<int>(options->topology.largest_server())) {
+    return absl::StrCat("--device-count ", options->device_count, ", but --servers ", servers,
+                        " has a server of ", options->topology.largest_server(),
+                        " ranks, each of which needs a device");
+  }
+  return "";
+}
+
+std::string Soc(const char* text, std::string* soc) {
+  if (IsSocName(text)) return *soc = text, "";
+  return BadValue("--soc", text, kSocNames);
+}
+
 std::string Unknown(char** argv) {
   std::string given = optopt && optopt < 256
                           ? absl::StrCat("-", std::string(1, static_cast<char>(optopt)))
@@ -106,6 +141,7 @@ std::string Unknown(char** argv) {
 ParsedOptions ParseOptions(int argc, char** argv) {
   ParsedOptions parsed;
   Options& o = parsed.options;
+  std::string servers, superpods;
   optind = 0;  // glibc: start over, also for a second command line in one process
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "+:n:x:vh", kLongOptions, nullptr)) != -1;) {
@@ -150,6 +186,19 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       case kDeviceCount:
         parsed.error = Count("--device-count", optarg, &o.device_count);
         break;
+      case kServers:
+        servers = optarg;
+        if (servers.empty())
+          parsed.error = "--servers: it must be the ranks of each server, as in 4,4";
+        break;
+      case kSuperPods:
+        superpods = optarg;
+        if (superpods.empty())
+          parsed.error = "--superpods: it must be the servers of each SuperPoD, as in 1,1";
+        break;
+      case kSoc:
+        parsed.error = Soc(optarg, &o.soc);
+        break;
       case kMpi:
         parsed.error = Mpi(optarg, &o.mpi);
         break;
@@ -166,6 +215,8 @@ ParsedOptions ParseOptions(int argc, char** argv) {
     if (!parsed.error.empty()) return parsed;
   }
   o.command.assign(argv + optind, argv + argc);
+  parsed.error = Machine(servers, superpods, &o);
+  if (!parsed.error.empty()) return parsed;
   if (o.command.empty()) {
     parsed.error = "no program given; usage: hcclrun -n N [options] program [arguments]";
   } else if (o.ranks == 0) {
@@ -190,6 +241,8 @@ const char* HelpText() {
          "  --memory SIZE       bound device memory in use by the job, e.g. 8G\n"
          "  --hbm SIZE          address space per device, default 64G\n"
          "  --device-count K    devices a rank sees, default N\n"
+         "  --servers 4,4       play servers of 4 and 4 ranks (instead of -n N), and\n"
+         "  --superpods 1,1     SuperPoDs of one server each; --soc NAME: another chip\n"
          "  --mpi WHICH         auto: MPI programs get their mpirun (default); off;\n"
          "                      openmpi or mpich: for scripts that use MPI\n"
          "  --gdb R             rank R under gdb on this terminal; nobody times out\n"

@@ -1,9 +1,11 @@
 #pragma once
-// The command line: hcclrun -n N [options] program [arguments].
+// The command line: hcclrun -n N [options] program [arguments], or with --servers instead of -n.
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "base/topology.h"
 
 namespace hcclrun {
 
@@ -20,6 +22,8 @@ struct Options {
   bool shared_root_info = false;
   std::string memory, hbm;             // as given and checked; empty = not given
   int device_count = 0;                // 0 = not given
+  Topology topology;                   // --servers, --superpods
+  std::string soc;                     // as given and checked; empty = not given
   std::vector<std::string> variables;  // NAME=VALUE
   MpiChoice mpi = MpiChoice::kAuto;
   int gdb_rank = -1;  // the rank that runs under gdb; -1 = none

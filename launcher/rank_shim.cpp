@@ -93,7 +93,9 @@ bool Shim::StartProgram(int argc, char** argv) {
   spec.arguments = Substitute(command, rank_, Job::Get().size());
   Environment environment = CurrentEnvironment();
   int device_count = Number({kEnvDeviceCount});
-  SetRankVariables(rank_, device_count > 0 ? device_count : Job::Get().size(), &environment);
+  const int size = Job::Get().size();
+  SetRankVariables(rank_, size, device_count > 0 ? device_count : size, Job::Get().topology(),
+                   &environment);
   SetUserVariables(variables, rank_, Job::Get().size(), &environment);
   spec.environment = ToStrings(environment);
   FoundProgram found = FindProgram(spec.arguments[0]);

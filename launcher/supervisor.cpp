@@ -15,9 +15,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/clock.h"
 #include "base/job.h"
 #include "base/settings.h"
+#include "base/soc.h"
 #include "launcher/debugger.h"
 #include "launcher/descendants.h"
 #include "launcher/program.h"
@@ -97,18 +99,43 @@ int Supervisor::Prepare() {
     return 1;
   }
   null_ = Fd(open("/dev/null", O_RDWR | O_CLOEXEC));
-  device_count_ = size;
+  const int largest = static_cast<int>(options_.topology.largest_server());
+  device_count_ = largest ? largest : size;
   if (options_.device_count) {
     device_count_ = options_.device_count;
   } else if (const char* text = getenv(kEnvDeviceCount)) {
     int count;
     if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= static_cast<int>(kMaxJobRanks))
-      device_count_ = count;
+      device_count_ = std::max(largest, count);
   }
   // A single rank on a terminal stays in the foreground group: it may read the terminal (a
   // debugger, a prompt), and Ctrl-C reaches it directly.
   own_groups_ = !(size == 1 && mpi_ == MpiFlavour::kNone && isatty(STDIN_FILENO));
+  if (options_.topology.given()) {
+    rank_table_path_ = RankTablePath(identity_.id);
+    for (std::vector<std::string>* texts : {&options_.command, &options_.variables}) {
+      for (std::string& text : *texts)
+        absl::StrReplaceAll({{"{rank_table}", rank_table_path_}}, &text);
+    }
+  }
   return PreparePage();
+}
+
+// The guard runs already: it removes what a killed launcher leaves.
+int Supervisor::WriteRankTable() {
+  if (!options_.topology.given()) return 0;
+  const std::string soc = options_.soc.empty() ? Settings::Get().soc : options_.soc;
+  const std::string trouble = rank_table_.Write(
+      rank_table_path_,
+      RankTableText(options_.topology, static_cast<uint32_t>(device_count_), IsAtlasA3(soc)));
+  if (!trouble.empty()) {
+    EarlySentence(trouble);
+    return 1;
+  }
+  Say(absl::StrCat("servers of ", absl::StrJoin(options_.topology.servers(), ", "),
+                   " ranks, SuperPoDs of ", absl::StrJoin(options_.topology.superpods(), ", "),
+                   " servers; rank table ", rank_table_path_));
+  return 0;
 }
 
 int Supervisor::DecideMpi() {
@@ -156,7 +183,9 @@ int Supervisor::PreparePage() {
 
 Environment Supervisor::CommonEnvironment() const {
   Environment environment = CurrentEnvironment();
-  SetJobVariables(identity_, options_.ranks, device_count_, &environment);
+  SetJobVariables(identity_, options_.ranks, device_count_, options_.topology, &environment);
+  if (!rank_table_path_.empty()) environment[kRankTableFile] = rank_table_path_;
+  if (!options_.soc.empty()) environment["HCCLRUN_SOC"] = options_.soc;
   if (!options_.memory.empty()) environment["HCCLRUN_MEMORY"] = options_.memory;
   if (!options_.hbm.empty()) environment["HCCLRUN_HBM_SIZE"] = options_.hbm;
   if (options_.shared_root_info) environment.insert_or_assign(kEnvSharedRootInfo, std::string("1"));
@@ -203,7 +232,7 @@ void Supervisor::StartRank(int rank, Environment* environment) {
   StreamEnds ends;
   std::string trouble = MakeStreams(rank, &ends);
   if (!trouble.empty()) return OnRankRefused(rank, trouble, 1);
-  SetRankVariables(rank, device_count_, environment);
+  SetRankVariables(rank, options_.ranks, device_count_, options_.topology, environment);
   SetUserVariables(options_.variables, rank, options_.ranks, environment);
   ProcessSpec spec;
   spec.arguments = Substitute(options_.command, rank, options_.ranks);
@@ -407,7 +436,8 @@ void Supervisor::Drain() {
 
 int Supervisor::Run() {
   if (int code = Prepare()) return code;
-  guard_ = std::make_unique<Guard>(identity_.id);
+  guard_ = std::make_unique<Guard>(identity_.id, rank_table_path_);
+  if (int code = WriteRankTable()) return code;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   oom_kills_at_start_ = OomKills();
   loop_.Watch(signals_.fd(), EPOLLIN, [this](uint32_t) { OnSignals(); });

@@ -23,6 +23,7 @@
 #include "launcher/mpi.h"
 #include "launcher/options.h"
 #include "launcher/output.h"
+#include "launcher/rank_table_file.h"
 #include "launcher/signals.h"
 #include "launcher/stdin_pump.h"
 #include "launcher/verdict.h"
@@ -67,6 +68,7 @@ class Supervisor : private LifelineServer::Listener {
   int Prepare();  // 0, or the exit code after a sentence
   int DecideMpi();
   int PreparePage();
+  int WriteRankTable();
   void StartRanks();
   void StartRank(int rank, Environment* environment);
   void StartMpiRun(Environment* environment);
@@ -121,6 +123,8 @@ class Supervisor : private LifelineServer::Listener {
   boost::interprocess::mapped_region page_region_;
   JobPage* page_ = nullptr;
   std::unique_ptr<Guard> guard_;
+  std::string rank_table_path_;  // empty: no --servers
+  RankTableFile rank_table_;
 
   std::string program_;  // of rank 0
   MpiFlavour mpi_ = MpiFlavour::kNone;

@@ -1,14 +1,11 @@
 #pragma once
 // The emulated chip, of the Atlas A3 family, as far as programs can ask. Nothing of it
-// is used here.
+// is used here. Its name is in base/soc.h; with another name (HCCLRUN_SOC) these numbers stay.
 
 #include <cstdint>
 
 namespace hcclrun {
 
-// Clients compare it with their lists of names.
-inline constexpr char kSocName[] = "Ascend910_9391";
-inline constexpr char kSocFamily[] = "Ascend910_93";
 inline constexpr uint32_t kCubeCores = 24;
 inline constexpr uint32_t kVectorCores = 48;
 inline constexpr uint32_t kAicpuCores = 6;

@@ -13,6 +13,9 @@
 #include "acl/boundary.h"
 #include "acl/chip.h"
 #include "base/fork_guard.h"
+#include "base/job.h"
+#include "base/settings.h"
+#include "base/soc.h"
 
 namespace hcclrun {
 namespace {
@@ -55,11 +58,13 @@ Result<int64_t> Attribute(int32_t id, int attribute) {
       return kL2Bytes;
     case ACL_DEV_ATTR_PHY_CHIP_ID:
       return physical / kDiesPerChip;
-    case ACL_DEV_ATTR_SUPER_POD_DEVICE_ID:
-      return physical;
-    case ACL_DEV_ATTR_SMP_ID:
+    case ACL_DEV_ATTR_SUPER_POD_DEVICE_ID:  // as in the rank table that hcclrun writes
+      return Job::Get().place().pod_server * Settings::Get().device_count + physical;
     case ACL_DEV_ATTR_SUPER_POD_SERVER_ID:
+      return Job::Get().place().pod_server;
     case ACL_DEV_ATTR_SUPER_POD_ID:
+      return Job::Get().place().superpod;
+    case ACL_DEV_ATTR_SMP_ID:
     case ACL_DEV_ATTR_CUST_OP_PRIVILEGE:
     case ACL_DEV_ATTR_MAINBOARD_ID:
     case ACL_DEV_ATTR_IS_VIRTUAL:
@@ -102,7 +107,7 @@ Fault CheckPeer(int32_t peer) {
 
 using namespace hcclrun;
 
-const char* aclrtGetSocName(void) { return kSocName; }
+const char* aclrtGetSocName(void) { return Settings::Get().soc.c_str(); }
 
 aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value) {
   return Answer(CallId::aclrtGetDeviceInfo, [&]() -> Fault {
@@ -181,7 +186,11 @@ aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid* uuid) {
     uint8_t bytes[16] = {};
     ReadBootId(bytes);
     const uint32_t physical = static_cast<uint32_t>(Device::PhysicalId(deviceId)) + 1;
-    for (int i = 0; i < 4; i++) bytes[12 + i] ^= static_cast<uint8_t>(physical >> (8 * (3 - i)));
+    const uint32_t server = Job::Get().place().server;
+    for (int i = 0; i < 4; i++) {
+      bytes[8 + i] ^= static_cast<uint8_t>(server >> (8 * (3 - i)));
+      bytes[12 + i] ^= static_cast<uint8_t>(physical >> (8 * (3 - i)));
+    }
     memcpy(uuid->bytes, bytes, sizeof bytes);
     return Fault::None();
   });
@@ -227,7 +236,7 @@ aclError aclrtCheckArchCompatibility(const char* socVersion, int32_t* canCompati
   return Answer(CallId::aclrtCheckArchCompatibility, [&]() -> Fault {
     if (!socVersion) return NullArgument("socVersion");
     if (!canCompatible) return NullArgument("canCompatible");
-    *canCompatible = absl::StartsWith(socVersion, kSocFamily);
+    *canCompatible = absl::StartsWith(socVersion, SocFamily(Settings::Get().soc));
     return Fault::None();
   });
 }

@@ -219,12 +219,12 @@ const std::vector<HcclVariable>& HcclVariables() {
        [](const std::string& v) {
          return OneOfAnyCase(v, {"false", "true", "strict"});
        },
-       true, "accepted; results are always deterministic"},
+       true, "results are always deterministic; strict: HCCL's restrictions of that mode"},
       {"HCCL_INTER_HCCS_DISABLE", "FALSE", "one of FALSE, TRUE",
        [](const std::string& v) {
          return OneOfAnyCase(v, {"false", "true"});
        },
-       true, "TRUE: no windows between the servers of a rank table"},
+       true, "TRUE: no windows between servers"},
       {"HCCL_ALGO", "", "level0:NA;level1:<algorithm> or <operation>=<levels>/<operation>=<levels>",
        LegalAlgorithm, true, "accepted; there is one algorithm per path"},
       {"HCCL_SOCKET_IFNAME", "", "the name of a network interface, or the beginning of one",
@@ -261,7 +261,7 @@ const std::vector<HcclVariable>& HcclVariables() {
        kNoNetwork},
       {"HCCL_LOGIC_SUPERPOD_ID", "", "a text of less than 128 characters",
        [](const std::string& v) { return v.size() < 128; }, true,
-       "accepted; a rank table can have several SuperPoDs"},
+       "splits a SuperPoD: ranks with other values have no windows in common"},
       {"HCCL_RDMA_TC", "132", "a multiple of 4 from 0 to 255", IsTrafficClass, true, kNoNetwork},
       {"HCCL_RDMA_SL", "4", "a whole number from 0 to 7", IsWhole<0, 7>, true, kNoNetwork},
       {"HCCL_RDMA_TIMEOUT", "20", "a whole number from 5 to 20", IsWhole<5, 20>, true, kNoNetwork},

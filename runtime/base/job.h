@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/topology.h"
+
 namespace hcclrun {
 
 class Job {
@@ -21,6 +23,9 @@ class Job {
   // Abstract socket name without the leading NUL.
   const std::string& lifeline() const { return lifeline_; }
   bool shared_root_info() const { return shared_root_info_; }  // --shared-root-info
+  const Topology& topology() const { return topology_; }       // --servers, --superpods
+  // Of this process: the first server's when the launcher gave no topology.
+  const Place& place() const { return place_; }
 
  private:
   Job();
@@ -28,6 +33,8 @@ class Job {
   int rank_ = -1;
   int size_ = 0;
   bool shared_root_info_ = false;
+  Topology topology_;
+  Place place_;
 };
 
 // Names of the variables that hcclrun sets for its ranks.
@@ -37,6 +44,8 @@ inline constexpr char kEnvLifeline[] = "HCCLRUN_LIFELINE";
 inline constexpr char kEnvRank[] = "HCCLRUN_RANK";
 inline constexpr char kEnvSize[] = "HCCLRUN_SIZE";
 inline constexpr char kEnvSharedRootInfo[] = "HCCLRUN_SHARED_ROOT_INFO";
+inline constexpr char kEnvServers[] = "HCCLRUN_SERVERS";
+inline constexpr char kEnvSuperPods[] = "HCCLRUN_SUPERPODS";
 inline constexpr char kEnvDeviceCount[] = "HCCLRUN_DEVICE_COUNT";
 
 }  // namespace hcclrun

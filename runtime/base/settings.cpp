@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/job.h"
 #include "base/log.h"
+#include "base/soc.h"
 
 namespace hcclrun {
 
@@ -113,6 +114,15 @@ Settings Read() {
   s.rank_table_wait_ms = MillisecondsVariable("HCCLRUN_RANK_TABLE_WAIT", true);
   if (s.rank_table_wait_ms < 0) s.rank_table_wait_ms = 1'800'000;
   s.engine = static_cast<Engine>(Choice("HCCLRUN_ENGINE", {"auto", "classic", "cooperative"}));
+  s.soc = kDefaultSoc;
+  if (const char* text = getenv("HCCLRUN_SOC")) {
+    if (IsSocName(text)) {
+      s.soc = text;
+    } else {
+      Ignored("HCCLRUN_SOC", text, kSocNames);
+    }
+  }
+  s.atlas_a3 = IsAtlasA3(s.soc);
   return s;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/job.h"
 #include "check/details.h"
 #include "check/report.h"
 #include "check/transfer_sentences.h"
@@ -78,7 +79,13 @@ std::string SentenceOf(const Fault& f) {
     case K::kBadDevice:
       return absl::StrCat("device ", static_cast<int64_t>(n[0]), " does not exist; there are ",
                           n[1], " devices (0 to ", n[1] - 1,
-                          "), HCCLRUN_DEVICE_COUNT sets their number");
+                          "), HCCLRUN_DEVICE_COUNT sets their number",
+                          Job::Get().topology().given()
+                              ? absl::StrCat("; each server of this job (--servers) has devices of "
+                                             "its own, LOCAL_RANK numbers the ranks of a server: "
+                                             "this one's is ",
+                                             Job::Get().place().local_rank)
+                              : "");
     case K::kNotInitialised:
       return "aclInit has not been called";
     case K::kRepeatedInit:

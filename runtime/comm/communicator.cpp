@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/job.h"
 #include "base/settings.h"
 #include "collective/plan.h"
 #include "comm/abort.h"
@@ -28,11 +29,7 @@ constexpr uint64_t kChunkBytes = uint64_t{4} << 20;
 }  // namespace
 
 Communicator::Communicator(Device* device, uint32_t ranks, uint32_t rank, const CommConfig& config)
-    : device_(device),
-      size_(ranks),
-      rank_(rank),
-      config_(config),
-      no_window_path_(config.places.WindowPathRefused(HcclEnv::Get().inter_hccs_disable)) {}
+    : device_(device), size_(ranks), rank_(rank), config_(config) {}
 
 Communicator::~Communicator() {
   meeting_.reset();
@@ -112,13 +109,32 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
   hello->stage_b = comm->stage_b_;
   hello->stage_bytes = comm->stage_bytes_;
   hello->connect_timeout_ms = config.connect_timeout_ms;
-  hello->server = config.server;
+  if (config.places.server.empty()) {
+    hello->server = Job::Get().place().server;
+    hello->superpod = Job::Get().place().superpod;
+    const std::string& logic = HcclEnv::Get().logic_superpod;
+    memcpy(hello->logic_superpod, logic.data(),
+           std::min(logic.size(), sizeof hello->logic_superpod - 1));
+  } else {
+    hello->server = config.places.server[rank];
+    hello->superpod = config.places.pod[rank];
+  }
   return comm;
 }
 
 Fault Communicator::Attach(Membership membership) {
   membership_ = std::make_shared<const Membership>(std::move(membership));
   if (Fault f = CheckPeers()) return f;
+  if (config_.places.server.empty()) {
+    for (uint32_t r = 0; r < size_; r++) {
+      config_.places.server.push_back(view().ranks[r].server);
+      config_.places.pod.push_back(view().ranks[r].pod);
+    }
+  }
+  no_window_path_ =
+      Settings::Get().atlas_a3
+          ? config_.places.WindowPathRefused(HcclEnv::Get().inter_hccs_disable)
+          : "item 4: the chip (HCCLRUN_SOC) is no Atlas A3, and only that has windows";
   windows_ = std::make_unique<SymmetricHeap>(this);
   liveness_ = std::make_unique<Liveness>(membership_, rank_);
   if (Fault f = liveness_->Watch()) {
@@ -127,6 +143,13 @@ Fault Communicator::Attach(Membership membership) {
   }
   connected_.store(true, std::memory_order_release);
   return Fault::None();
+}
+
+const char* Communicator::no_windows() const {
+  if (const char* why = config_.places.WindowsRefused()) return why;
+  return Settings::Get().atlas_a3
+             ? nullptr
+             : "a symmetric window on another chip than Atlas A3 (HCCLRUN_SOC)";
 }
 
 uint64_t Communicator::CountDerived(const std::string& tail) {
@@ -205,6 +228,7 @@ Result<Buffer> Communicator::Locate(const void* address, uint64_t bytes, const c
 Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream) {
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
   if (Fault f = AsyncFault()) return f;
+  if (Fault f = CheckStrict(*this, request)) return f;
   const uint32_t elem = ElementSize(request.dtype);
   const ExtentBytes extents =
       request.v ? VExtents(request.v->layout.Of(rank_))

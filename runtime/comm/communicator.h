@@ -38,13 +38,13 @@ struct CommConfig {
   std::string label;                            // hcclUdi: the user's text, for messages
   bool from_rank_table = false;                 // at most one on a device (semantics D.4)
   bool resets_device = false;                   // its destruction gives back a device reference
-  uint32_t server = 0;                          // of this rank, in a rank table
-  Places places;                                // of all ranks
+  Places places;                                // of all ranks; empty: as the ranks say at creation
   uint64_t buffer_bytes = uint64_t{200} << 20;  // of each of the two HCCL buffers
   uint64_t stride_bytes = uint64_t{16} << 30;   // of the symmetric heap per rank
   Expansion expansion = Expansion::kAiCpu;
   int64_t connect_timeout_ms = 120'000;
   int64_t exec_timeout_ms = 1'836'000;  // < 0 = never
+  bool strict = false;                  // strict determinism (semantics C.4)
 };
 
 struct OpRequest {
@@ -105,8 +105,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   uint32_t rank() const { return rank_; }
   uint32_t size() const { return size_; }
   const std::string& name() const { return config_.name; }
-  // Why the places of the ranks leave no window path (semantics A.10 items 5 and 6); null: they do.
+  // Once connected: why no operation can take the window path (semantics A.10 items 4 to 6); null:
+  // they can.
   const char* no_window_path() const { return no_window_path_; }
+  // Why there is no symmetric heap (semantics A.3 steps 7 and 8); null: there is.
+  const char* no_windows() const;
   const CommConfig& config() const { return config_; }
   Device* device() const { return device_; }
   const ControlView& view() const { return membership_->view; }
@@ -166,7 +169,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   uint32_t size_, rank_;
   CommConfig config_;
   std::string key_;
-  const char* no_window_path_;
+  const char* no_window_path_ = nullptr;
   uint64_t stage_a_ = 0, stage_b_ = 0, stage_bytes_ = 0;  // own HCCL buffers in the heap
   bool stages_allocated_ = false;
   std::shared_ptr<const Membership> membership_;

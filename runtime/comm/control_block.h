@@ -22,7 +22,7 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLayoutVersion = 5;  // of everything that travels between processes
+inline constexpr uint32_t kLayoutVersion = 6;  // of everything that travels between processes
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;
@@ -113,7 +113,8 @@ struct alignas(64) RankRecord {
   // `issued` and `transfers`, it still owes its peers something.
   std::atomic<uint64_t> operations_done;
   std::atomic<uint64_t> transfers_done;
-  char padding[8];
+  uint32_t server;  // constants, for comm/places.h; equal numbers mean the same server
+  uint32_t pod;     // likewise: physical and logical SuperPoD together
 };
 
 // One rank's side of one round of HcclCommSymWinRegister. Two banks: a rank can be in round k+2

@@ -38,6 +38,7 @@ void ReadValues(HcclEnv* env) {
   env->deterministic = strcasecmp(deterministic.c_str(), "strict") == 0 ? 2
                        : strcasecmp(deterministic.c_str(), "true") == 0 ? 1
                                                                         : 0;
+  env->logic_superpod = Text("HCCL_LOGIC_SUPERPOD_ID");
 }
 
 HcclEnv Read() {

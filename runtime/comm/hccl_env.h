@@ -4,6 +4,7 @@
 // are in base/hccl_variables.
 
 #include <cstdint>
+#include <string>
 
 #include "base/fault.h"
 #include "comm/communicator.h"
@@ -22,6 +23,7 @@ struct HcclEnv {
   bool inter_hccs_disable = false;          // HCCL_INTER_HCCS_DISABLE (A.10 item 5)
   bool deterministic_set = false;           // HCCL_DETERMINISTIC: HcclSetConfig is ignored then
   int32_t deterministic = 0;                // 0 false, 1 true, 2 strict; results always are
+  std::string logic_superpod;               // HCCL_LOGIC_SUPERPOD_ID
   Fault fault;                              // kEnvironment when a value is illegal
 
   static const HcclEnv& Get();

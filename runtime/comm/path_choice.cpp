@@ -4,10 +4,29 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "collective/plan.h"
+#include "comm/hccl_env.h"
 #include "comm/v_arguments.h"
 #include "comm/zero_copy.h"
 
 namespace hcclrun {
+
+bool IsStrict(const Communicator& comm, const OpRequest& request) {
+  const bool floating = request.dtype == DataType::kFp16 || request.dtype == DataType::kFp32 ||
+                        request.dtype == DataType::kBf16;
+  return comm.config().strict && comm.size() >= 3 && floating && !request.v &&
+         (request.op == Op::kAllReduce || request.op == Op::kReduceScatter) &&
+         (request.reduce_op == ReduceOp::kSum || request.reduce_op == ReduceOp::kProd);
+}
+
+Fault CheckStrict(const Communicator& comm, const OpRequest& request) {
+  if (!IsStrict(comm, request)) return Fault::None();
+  if (request.reduce_op == ReduceOp::kProd) {
+    return Fault(FaultKind::kNotSupported,
+                 "prod of floating-point numbers with HCCL_DETERMINISTIC=strict");
+  }
+  const char* why = comm.config().places.StrictRefused(HcclEnv::Get().inter_hccs_disable);
+  return why ? Fault(FaultKind::kNotSupported, why) : Fault::None();
+}
 
 PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer& in,
                       const Buffer& out) {
@@ -19,6 +38,7 @@ PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer
   // Zero-copy memory is eligible like a window, and Broadcast with it; windows win where
   // both hold (A.10).
   const bool active = request.op != Op::kAllToAll && request.op != Op::kBarrier &&
+                      comm.config().places.one_server() &&  // D.10
                       ZeroCopyRanges::Get().IsActive(in.address, in.bytes) &&
                       ZeroCopyRanges::Get().IsActive(out.address, out.bytes);
   const bool direct = Settings::Get().direct || active;
@@ -26,19 +46,20 @@ PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer
       !Settings::Get().direct)
     return no("item 1: the operation never uses windows");
   if (comm.config().expansion != Expansion::kAiCpu) return no("item 2: AI CPU expansion is off");
-  if (comm.no_window_path()) return no(comm.no_window_path());
   if (comm.size() == 1) return no("item 2: a communicator of one rank has no window path");
   if (IsReduction(request.op) && !WindowReduction(request.dtype, request.reduce_op)) {
     return no(
         "item 2: the reduction is not one of the SDMA engine (int8, int16, int32, fp16, fp32, bf16 "
         "with sum, max, min)");
   }
+  if (comm.no_window_path()) return no(comm.no_window_path());  // items 4 to 6
   if (in.is_private || out.is_private)
     return no("item 7: a buffer spans several mappings or is not of this device");
   if (!direct && in.bytes && in.window_offset == kNoWindow)
     return no("item 7: the input is not in a registered window");
   if (!direct && out.bytes && out.window_offset == kNoWindow)
     return no("item 7: the output is not in a registered window");
+  if (IsStrict(comm, request)) return no("item 8: HCCL_DETERMINISTIC=strict has other algorithms");
   choice.window = true;
   OpShape shape;
   shape.op = request.op;

@@ -17,6 +17,12 @@ struct PathChoice {
   const char* reason = "";  // the first item that does not hold, for explanations
 };
 
+// Strict determinism (semantics C.4) concerns this reduction: it has algorithms of its own on
+// hardware, which use no windows. Results are deterministic here in any case.
+bool IsStrict(const Communicator& comm, const OpRequest& request);
+// What those algorithms cannot do is refused, as on hardware.
+Fault CheckStrict(const Communicator& comm, const OpRequest& request);
+
 PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer& in,
                       const Buffer& out);
 

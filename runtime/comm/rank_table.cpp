@@ -17,6 +17,7 @@
 #include "base/fork_guard.h"
 #include "base/job.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "comm/json_fields.h"
 #include "comm/rank_table_forms.h"
 #include "shm/lifeline.h"
@@ -52,11 +53,17 @@ Result<std::string> ReadFile(const std::string& path) {
   return text;
 }
 
-// "completed", or whatever else the file says.
-Result<std::string> StatusOf(const std::string& text, const std::string& origin) {
-  const Json table = Json::parse(text, nullptr, false);
+Result<Json> ReadJson(const std::string& path) {
+  Result<std::string> text = ReadFile(path);
+  if (!text.ok()) return text.fault();
+  Json table = Json::parse(*text, nullptr, false);
   if (table.is_discarded() || !table.is_object())
-    return FileFault(origin, "is not a JSON object; check commas, quotes and brackets");
+    return FileFault(path, "is not a JSON object; check commas, quotes and brackets");
+  return table;
+}
+
+// "completed", or whatever else the table says.
+Result<std::string> StatusOf(const Json& table, const std::string& origin) {
   if (!table.contains("status")) {
     return Fault(FaultKind::kRankTable, {JsonFields::kItemMissing},
                  absl::StrCat(origin, ": status: it is missing; it must be \"completed\""))
@@ -68,15 +75,15 @@ Result<std::string> StatusOf(const std::string& text, const std::string& origin)
 
 }  // namespace
 
-Result<std::string> LoadRankTable(const std::string& path, int64_t wait_ms) {
+Result<Json> LoadRankTable(const std::string& path, int64_t wait_ms) {
   if (!absl::EndsWith(path, ".json")) return FileFault(path, "the name must end with .json");
   const Deadline deadline = Deadline::After(wait_ms);
   for (bool told = false;; told = true) {
-    Result<std::string> text = ReadFile(path);
-    if (!text.ok()) return text.fault();
-    Result<std::string> status = StatusOf(*text, path);
+    Result<Json> table = ReadJson(path);
+    if (!table.ok()) return table.fault();
+    Result<std::string> status = StatusOf(*table, path);
     if (!status.ok()) return status.fault();
-    if (*status == "completed") return text;
+    if (*status == "completed") return table;
     if (deadline.passed()) {
       return FileFault(path,
                        absl::StrCat("status: it is still \"", status->substr(0, 40), "\" after ",
@@ -96,15 +103,15 @@ Result<std::string> LoadRankTable(const std::string& path, int64_t wait_ms) {
   }
 }
 
-Result<RankTable> ParseRankTable(const std::string& text, const std::string& origin,
+Result<RankTable> ParseRankTable(const Json& table, const std::string& origin,
                                  bool inter_hccs_disable) {
-  const Json table = Json::parse(text, nullptr, false);
-  if (table.is_discarded() || !table.is_object())
-    return FileFault(origin, "is not a JSON object; check commas, quotes and brackets");
   if (!table.contains("version")) return ParseStandardTable(table, origin);
   const Json& version = table["version"];
-  if (version == "1.0" || version == "1.2")
-    return ParseConciseTable(table, origin, version == "1.2", inter_hccs_disable);
+  if (version == "1.0" || version == "1.2") {
+    // Only Atlas A3 knows SuperPoDs; other chips do not look at them.
+    return ParseConciseTable(table, origin, version == "1.2" && Settings::Get().atlas_a3,
+                             inter_hccs_disable);
+  }
   if (version == "2.0") return ParseLayeredTable(table, origin);
   JsonFields fields(origin, JsonFields::kStrings);
   fields.Illegal("version",
@@ -114,8 +121,7 @@ Result<RankTable> ParseRankTable(const std::string& text, const std::string& ori
   return fields.fault();
 }
 
-std::string KeyOfRankTable(const std::string& text) {
-  const Json table = Json::parse(text, nullptr, false);
+std::string KeyOfRankTable(const Json& table) {
   std::string job = absl::StrCat(Job::Get().id(), " ", Job::Get().secret());
   // What launchers other than hcclrun call a job, the same in all its processes.
   if (!Job::Get().launched()) {

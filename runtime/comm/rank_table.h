@@ -7,6 +7,7 @@
 // the result code of that occasion.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -20,17 +21,17 @@ struct RankTable {
   Places places;                 // of all ranks
 };
 
-// The text of the file, once its "status" is "completed": while it is another one the file is read
-// again every second, for at most wait_ms. Stage "load file" of semantics D.4: code 4.
-Result<std::string> LoadRankTable(const std::string& path, int64_t wait_ms);
+// The file's JSON object, once its "status" is "completed": while it is another one the file is
+// read again every second, for at most wait_ms. Stage "load file" of semantics D.4: code 4.
+Result<nlohmann::json> LoadRankTable(const std::string& path, int64_t wait_ms);
 
 // Reads a complete table; `origin` names it in faults. Devices of several servers in one SuperPoD
 // need no addresses unless inter_hccs_disable.
-Result<RankTable> ParseRankTable(const std::string& text, const std::string& origin,
+Result<RankTable> ParseRankTable(const nlohmann::json& table, const std::string& origin,
                                  bool inter_hccs_disable);
 
 // The key (comm/root_info.h) under which the ranks of this table find each other: of the same user,
 // in the same job as far as the launcher names one, whatever the file's formatting.
-std::string KeyOfRankTable(const std::string& text);
+std::string KeyOfRankTable(const nlohmann::json& table);
 
 }  // namespace hcclrun

@@ -32,9 +32,10 @@ struct Hello {
   uint64_t heap_bytes;
   uint64_t stage_a, stage_b, stage_bytes;  // HCCL buffers in the heap
   int64_t connect_timeout_ms;
-  uint32_t server;  // of the rank table, 0 otherwise: each server has a device 0
-  uint32_t reserved;
+  uint32_t server;  // of the rank table or of the job: each server has a device 0
+  uint32_t superpod;
   char secret[40];
+  char logic_superpod[128];  // HCCL_LOGIC_SUPERPOD_ID, empty where a rank table decides
 };
 
 // Server -> client; `what` says which. A refusal carries a Fault, arrivals the fault of the ranks

@@ -182,6 +182,7 @@ class Server {
     Hello& h = c->hello;
     Fault fault;
     h.secret[sizeof h.secret - 1] = 0;
+    h.logic_superpod[sizeof h.logic_superpod - 1] = 0;
     if (*got != sizeof h || h.magic != kRootInfoMagic || h.layout != kLayoutVersion) {
       fault = Fault(FaultKind::kBuildMismatch, {h.layout, kLayoutVersion});
     } else if (strcmp(h.secret, info_.secret) != 0) {
@@ -291,12 +292,26 @@ class Server {
       record->stage_a = h.stage_a;
       record->stage_b = h.stage_b;
       record->stage_bytes = h.stage_bytes;
+      record->server = h.server;
+      record->pod = FirstInPodOf(r);
     }
     for (uint32_t s = 0; s < kRingSlots; s++) {
       Slot* slot = new (&view.slots[s]) Slot();
       // Published by the packet that carries the descriptor.
       slot->epoch.store(s, std::memory_order_relaxed);
     }
+  }
+
+  // The lowest rank in the SuperPoD of rank r, which names it. HCCL_LOGIC_SUPERPOD_ID splits a
+  // SuperPoD (semantics E), it does not join two.
+  uint32_t FirstInPodOf(uint32_t r) const {
+    const Hello& h = clients_[r].hello;
+    for (uint32_t first = 0; first < r; first++) {
+      const Hello& other = clients_[first].hello;
+      if (other.superpod == h.superpod && strcmp(other.logic_superpod, h.logic_superpod) == 0)
+        return first;
+    }
+    return r;
   }
 
   Fault AwaitReady() {

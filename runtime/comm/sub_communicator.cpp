@@ -19,7 +19,6 @@ Result<std::shared_ptr<Communicator>> CreateSubCommunicator(
     const std::shared_ptr<Communicator>& parent, const std::vector<uint32_t>& ranks, uint64_t id,
     uint32_t rank, CommConfig config) {
   if (config.name.empty()) config.name = SubCommunicatorName(*parent, id);
-  config.server = parent->config().server;
   config.places = parent->config().places.Of(ranks);
   const std::string tail = absl::StrCat("sub ", id, " of ", absl::StrJoin(ranks, ","), " ",
                                         config.name);

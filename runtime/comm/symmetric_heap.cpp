@@ -21,7 +21,7 @@ namespace {
 
 // Result codes that semantics A.3 fixes for the first call of a communicator.
 constexpr int32_t kFirstRoundMissing = 4;
-constexpr int32_t kParameter = 1;
+constexpr int32_t kParameter = 1, kNullPointer = 2;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ uint64_t SymmetricHeap::Add(Window window) {
 
 Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
   std::lock_guard<std::mutex> serial(register_mutex_);
-  if (const char* why = comm_->config().places.WindowsRefused())  // steps 7 and 8
+  if (const char* why = comm_->no_windows())  // steps 7 and 8
     return Fault(FaultKind::kNotSupported, why);
   // Step 10 comes first in A.4's order too: a single rank never has a heap.
   if (comm_->size() == 1) return Add({nullptr, static_cast<char*>(address), bytes});
@@ -266,6 +266,8 @@ bool SymmetricHeap::Deregister(uint64_t window) {
 }
 
 Result<uint64_t> SymmetricHeap::Find(const void* address, uint64_t bytes, uint64_t* offset) {
+  if (const char* why = comm_->no_windows())  // A.8: there is no heap to look into
+    return Fault(FaultKind::kNotSupported, why).WithCode(kNullPointer);
   const char* p = static_cast<const char*>(address);
   std::lock_guard<std::mutex> lock(mutex_);
   // Ascending mapping base, then the earliest window on it (A.8); only one mapping can

@@ -1,6 +1,8 @@
 // Communicators from rank tables (semantics D.4): the rank exists at once, and meets the others when
 // an operation needs them.
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "base/settings.h"
 #include "comm/comm_table.h"
@@ -29,8 +31,8 @@ Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* confi
   if (with_config && !config) return Null("config");
   Result<CommConfig> read = ReadConfig(config);
   if (!read.ok()) return read.fault();
-  Result<std::string> text = LoadRankTable(path, Settings::Get().rank_table_wait_ms);
-  if (!text.ok()) return text.fault();
+  Result<nlohmann::json> file = LoadRankTable(path, Settings::Get().rank_table_wait_ms);
+  if (!file.ok()) return file.fault();
   const int32_t id = (*device)->id();
   if (HasRankTableCommunicator(id)) {
     return Fault(FaultKind::kRankTable,
@@ -40,7 +42,7 @@ Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* confi
   }
   if (read->name.empty()) read->name = kWorldName;
   if (Fault f = CheckNameFree(read->name, id)) return f;
-  Result<RankTable> table = ParseRankTable(*text, path, env.inter_hccs_disable);
+  Result<RankTable> table = ParseRankTable(*file, path, env.inter_hccs_disable);
   if (!table.ok()) return table.fault();
   const uint32_t ranks = static_cast<uint32_t>(table->devices.size());
   if (rank >= ranks) return Fault(FaultKind::kBadValue, {rank, 0, ranks - 1}, "rank");
@@ -52,10 +54,9 @@ Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* confi
         .WithCode(HCCL_E_UNAVAIL);
   }
   read->from_rank_table = true;
-  read->server = table->places.server[rank];
   read->places = std::move(table->places);
   Result<std::shared_ptr<Communicator>> comm = Communicator::CreateUnmet(
-      *device, DeriveRootInfo(absl::StrCat(KeyOfRankTable(*text), " ", read->name)), ranks, rank,
+      *device, DeriveRootInfo(absl::StrCat(KeyOfRankTable(*file), " ", read->name)), ranks, rank,
       *read, {});
   if (!comm.ok()) return comm.fault();
   *out = AddCommunicator(std::move(*comm));

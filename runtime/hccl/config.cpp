@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/hccl_variables.h"
 #include "base/log.h"
+#include "base/settings.h"
+#include "base/soc.h"
 #include "comm/hccl_env.h"
 
 namespace hcclrun {
@@ -77,6 +79,7 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
   result.connect_timeout_ms = env.connect_timeout_ms;
   result.exec_timeout_ms = env.exec_timeout_ms;
   result.expansion = env.expansion;
+  result.strict = env.deterministic == 2;
   if (!config) return result;
 
   Stamp stamp;
@@ -95,9 +98,12 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
   uint32_t deterministic = read.Field<uint32_t>(FIELD(hcclDeterministic), 1, kNotSet);
   if (deterministic != kNotSet && deterministic > 2)
     return Invalid("hcclDeterministic", deterministic);
-  if (deterministic == 2)
+  // 2 (strict) is for Atlas A2 alone (semantics D.3).
+  if (deterministic == 2 && !IsAtlasA2(Settings::Get().soc))
     Tell(LogLevel::kWarning,
          "hcclDeterministic = 2 is taken as 1: results are always deterministic here");
+  if (deterministic != kNotSet)
+    result.strict = deterministic == 2 && IsAtlasA2(Settings::Get().soc);
 
   result.name = read.Text(FIELD(hcclCommName), COMM_NAME_MAX_LENGTH, 1);
 

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/raw_value.h"
+#include "base/settings.h"
+#include "base/soc.h"
 #include "comm/comm_table.h"
 #include "comm/hccl_env.h"
 #include "hccl/guard.h"
@@ -36,7 +38,8 @@ HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue configValue) {
     const int32_t value = configValue.value;
     if (value < 0 || value > 2)
       return Fault(FaultKind::kBadValue, {uint64_t(int64_t{value}), 0, 1}, "configValue");
-    if (value == 2) return Fault(FaultKind::kNotSupported, "HCCL_DETERMINISTIC = 2 (strict)");
+    if (value == 2 && !IsAtlasA2(Settings::Get().soc))
+      return Fault(FaultKind::kNotSupported, "HCCL_DETERMINISTIC = 2 (strict)");
     g_deterministic.store(value, std::memory_order_relaxed);
     return Fault::None();
   });

@@ -2,6 +2,7 @@
 
 #include "comm/zero_copy.h"
 
+#include "base/settings.h"
 #include "comm/comm_table.h"
 #include "hccl/guard.h"
 #include "hccl/hccl_comm.h"
@@ -28,6 +29,10 @@ HcclResult HcclCommSetMemoryRange(HcclComm comm, void* baseVirPtr, size_t size, 
   return Guarded(CallId::HcclCommSetMemoryRange, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!baseVirPtr) return Null("baseVirPtr");
+    if (!Settings::Get().atlas_a3) {
+      return Fault(FaultKind::kNotSupported,
+                   "zero-copy memory on another chip than Atlas A3 (HCCLRUN_SOC)");
+    }
     return WithRanks(comm, [&] { return ZeroCopyRanges::Get().Set(AddressOf(baseVirPtr), size); });
   });
 }

@@ -34,6 +34,54 @@ TEST(Job, RanksKnowWhoTheyAre) {
               ElementsAre("0 0 0 0 2 2 r0 0/2 arg0 last", "1 1 1 1 2 2 r1 1/2 arg1 last"));
 }
 
+// --servers: places, and a rank table that is there as long as the job.
+TEST(Job, PlaysServers) {
+  Outcome o = RunLauncher({"--servers", "2,1", "--no-label", "-x", "T={rank_table}", "sh", "-c",
+                           "test $T = $RANK_TABLE_FILE -a $T = {rank_table} || exit 3; "
+                           "grep -c rank_id $T; stat -c %a $T; echo $T >&2; "
+                           "echo $RANK $LOCAL_RANK $LOCAL_WORLD_SIZE $DEVICE_ID $WORLD_SIZE"});
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(CountOf(o.out, "600\n"), 3);
+  EXPECT_THAT(SortedLines(o.out), ElementsAre("0 0 2 0 3", "1 1 2 1 3", "2 0 1 0 3", "3", "3", "3",
+                                              "600", "600", "600"));
+  const std::string table = o.err.substr(0, o.err.find('\n'));
+  EXPECT_THAT(table, ::testing::EndsWith(".json"));
+  EXPECT_NE(access(table.c_str(), F_OK), 0) << table << " is left behind";
+}
+
+TEST(Job, ItsRankTableGoesWithAKilledLauncher) {
+  LauncherRun run({"--servers", "1,1", "--no-label", "sh", "-c",
+                   "echo table $RANK_TABLE_FILE pid $$; exec sleep 1000"});
+  ASSERT_TRUE(run.WaitForOut("pid", 2));
+  const std::string out = run.out();
+  const size_t begin = out.find('/'), end = out.find(' ', begin);
+  const std::string table = out.substr(begin, end - begin);
+  EXPECT_EQ(access(table.c_str(), F_OK), 0) << table;
+  run.Signal(SIGKILL);
+  run.Wait();
+  for (pid_t pid : PidsAfter(out, "pid ")) EXPECT_TRUE(WaitUntilGone(pid));
+  for (int i = 0; i < 20'000 && access(table.c_str(), F_OK) == 0; i++) usleep(1000);
+  EXPECT_NE(access(table.c_str(), F_OK), 0) << table << " is left behind";
+}
+
+TEST(Job, AFolderThatTakesNoRankTableIsNamed) {
+  LauncherRun::Setup setup;
+  setup.environment["TMPDIR"] = "/nowhere";
+  Outcome o = RunLauncher({"--servers", "1,1", "true"}, setup);
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("/nowhere/hcclrun-"));
+  EXPECT_THAT(o.err, HasSubstr("TMPDIR"));
+  setup.environment["TMPDIR"] = "here";
+  EXPECT_EQ(RunLauncher({"--servers", "1,1", "true"}, setup).code, 0) << "no absolute path: /tmp";
+}
+
+// A job in a job is one server again.
+TEST(Job, ServersAreNotInherited) {
+  Outcome o = RunLauncher({"--servers", "1,1", "--no-label", HCCLRUN_BINARY, "-n", "1", "sh", "-c",
+                           "echo ${HCCLRUN_SERVERS-none} ${RANK_TABLE_FILE-none}"});
+  EXPECT_THAT(SortedLines(o.out), ElementsAre("none none", "none none"));
+}
+
 TEST(Job, TheProgramsNameIsSubstituted) {
   Outcome o = RunLauncher({"-n", "1", "/bin/tru{rank}"});
   EXPECT_EQ(o.code, 127);

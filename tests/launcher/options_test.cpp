@@ -71,6 +71,30 @@ TEST(Options, MistakesAreNamed) {
   expect({"--gdb", "2", "-n", "2", "prog"}, "--gdb 2: the job has the ranks 0 to 1");
   expect({"--gdb", "first", "-n", "2", "prog"}, "--gdb first");
   expect({"-x", "=3", "-n", "2", "prog"}, "NAME=VALUE");
+  expect({"--servers", "4,x", "prog"}, "--servers 4,x: it must be the ranks of each server");
+  expect({"--servers", "4,", "prog"}, "--servers 4,");
+  expect({"--servers", "4,0", "prog"}, "1 to 1024");
+  expect({"--servers", "", "prog"}, "--servers");
+  expect({"--servers", "1000,25", "prog"}, "has 1025 ranks");
+  expect({"-n", "7", "--servers", "4,4", "prog"}, "-n 7, but --servers 4,4 has 8 ranks");
+  expect({"--servers", "4,2", "--device-count", "3", "prog"}, "a server of 4 ranks");
+  expect({"--superpods", "1,1", "-n", "2", "prog"}, "--superpods 1,1 needs --servers");
+  expect({"--servers", "4,4", "--superpods", "1,2", "prog"}, "has 3 servers");
+  expect({"--servers", "4,4", "--superpods", "1;1", "prog"}, "--superpods 1;1: it must be");
+  expect({"--soc", "Ascend9", "-n", "2", "prog"}, "--soc Ascend9: it must be the name of a chip");
+}
+
+TEST(Options, ServersCountTheRanks) {
+  ParsedOptions p = Parse({"--servers", "4,2,2", "--superpods=1,2", "prog"});
+  ASSERT_EQ(p.error, "");
+  EXPECT_EQ(p.options.ranks, 8);
+  EXPECT_EQ(p.options.topology.servers(), (std::vector<uint32_t>{4, 2, 2}));
+  EXPECT_EQ(p.options.topology.superpods(), (std::vector<uint32_t>{1, 2}));
+  p = Parse({"-n", "4", "--servers", "2,2", "--soc", "Ascend910B3", "prog"});
+  ASSERT_EQ(p.error, "") << "-n agrees";
+  EXPECT_EQ(p.options.topology.superpods(), (std::vector<uint32_t>{2})) << "all in one";
+  EXPECT_EQ(p.options.soc, "Ascend910B3");
+  EXPECT_FALSE(Parse({"-n", "4", "prog"}).options.topology.given());
 }
 
 TEST(Options, HelpFitsAScreen) {

@@ -32,8 +32,13 @@ HcclResult CreateSubComm(HcclComm parent, std::vector<uint32_t> members, uint64_
                                  sub_rank, &config, sub);
 }
 
+int32_t DeviceOf(const RankGroup& ranks) {
+  const char* local = std::getenv("HCCLRUN_SERVERS") ? std::getenv("LOCAL_RANK") : nullptr;
+  return local ? std::atoi(local) : static_cast<int32_t>(ranks.rank());
+}
+
 Session::Session(RankGroup& ranks, const Configure& configure)
-    : ranks_(ranks), device_(static_cast<int32_t>(ranks.rank())) {
+    : ranks_(ranks), device_(DeviceOf(ranks)) {
   REQUIRE_OK(aclrtSetDevice(device_));
   comm_ = NewCommunicator(configure);
   REQUIRE_OK(aclrtCreateStream(&stream_));

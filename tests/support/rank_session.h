@@ -29,6 +29,9 @@ using Configure = std::function<void(HcclCommConfig&)>;
 // A configuration for tests: 1 GiB of window space, which any device has.
 HcclCommConfig TestConfig(const Configure& configure = {});
 
+// The rank's number; with hcclrun --servers its number on its server.
+int32_t DeviceOf(const RankGroup& ranks);
+
 // The current device of the thread, a stream on it, and a communicator of all ranks.
 class Session {
  public:

@@ -67,12 +67,12 @@ Json Layered() {
 }
 
 void ExpectGood(const Json& table) {
-  Result<RankTable> result = ParseRankTable(table.dump(), "t.json", false);
+  Result<RankTable> result = ParseRankTable(table, "t.json", false);
   EXPECT_TRUE(result.ok()) << result.fault().text;
 }
 
 void ExpectBad(const Json& table, int code, const std::string& field, const std::string& text) {
-  Result<RankTable> result = ParseRankTable(table.dump(), "t.json", false);
+  Result<RankTable> result = ParseRankTable(table, "t.json", false);
   ASSERT_FALSE(result.ok()) << field;
   const Fault& f = result.fault();
   EXPECT_EQ(f.kind, FaultKind::kRankTable);
@@ -165,7 +165,7 @@ TEST(RankTable, ServersAndDevices) {
   Json swapped = Concise("1.0");
   std::swap(swapped["server_list"][0]["device"][0]["rank_id"],
             swapped["server_list"][0]["device"][1]["rank_id"]);
-  Result<RankTable> result = ParseRankTable(swapped.dump(), "t.json", false);
+  Result<RankTable> result = ParseRankTable(swapped, "t.json", false);
   ASSERT_TRUE(result.ok());
   EXPECT_THAT(result->devices, ElementsAre(1, 0, 0, 1));
   EXPECT_THAT(result->places.server, ElementsAre(0, 0, 1, 1));
@@ -180,6 +180,8 @@ TEST(RankTable, Addresses) {
     {"/server_list/0/device/1/device_ip", "fe80::1", kParameter, "server_list[0].device[1].device_ip", "family"},
     {"/server_list/0/device/0/device_port", "0", kParameter, "server_list[0].device[0].device_port", "1 to 65535"},
     {"/server_list/0/device/0/device_port", "65535", 0, "", ""},
+    {"/server_list/0/device/0/host_port", "0", kParameter, "server_list[0].device[0].host_port", "1 to 65535"},
+    {"/server_list/0/device/0/device_vnic_port", "0", kParameter, "server_list[0].device[0].device_vnic_port", "1 to 65535"},
     {"/server_list/0/device/0/host_port", "65536", kParameter, "server_list[0].device[0].host_port", "1 to 65535"},
     {"/server_list/0/device/0/device_vnic_port", "x", kParameter, "server_list[0].device[0].device_vnic_port", "whole"},
     {"/server_list/0/device/0/backup_device_ip", "192.168.1.2", 0, "", ""},
@@ -191,6 +193,11 @@ TEST(RankTable, Addresses) {
   same_port["server_list"][0]["device"][0]["backup_device_ip"] = "192.168.1.2";
   same_port["server_list"][0]["device"][0]["backup_device_port"] = "16666";
   ExpectBad(same_port, kParameter, "server_list[0].device[0].backup_device_port", "another one");
+  // Of a port that is not given the default counts: 16666, and 16667 for the backup.
+  same_port["server_list"][0]["device"][0].erase("backup_device_port");
+  ExpectGood(same_port);
+  same_port["server_list"][0]["device"][1]["device_port"] = "16667";
+  ExpectBad(same_port, kParameter, "server_list[0].device[0].backup_device_port", "16667");
   // One server needs none, nor do the servers of one SuperPoD that HCCS joins.
   Json one = Concise("1.0");
   one["server_list"].erase(1);
@@ -202,7 +209,7 @@ TEST(RankTable, Addresses) {
       R"([{"super_pod_id": "p", "server_list": [{"server_id": "a"}, {"server_id": "b"}]}])");
   pod["server_list"][1]["device"][0].erase("device_ip");
   ExpectGood(pod);
-  Result<RankTable> roce = ParseRankTable(pod.dump(), "t.json", true);
+  Result<RankTable> roce = ParseRankTable(pod, "t.json", true);
   ASSERT_FALSE(roce.ok()) << "HCCL_INTER_HCCS_DISABLE";
   EXPECT_EQ(roce.fault().code_override, kNotFound);
 }
@@ -226,7 +233,20 @@ TEST(RankTable, SuperPods) {
     {"/server_list/0/device/0/super_device_id", "1", kParameter, "server_list[0].device[1].super_device_id", "unique"},
     {"/server_list/0/device/0/super_device_id", "2", 0, "unique in its own SuperPoD only", ""},
   });
-  Result<RankTable> result = ParseRankTable(Concise("1.2").dump(), "t.json", false);
+  // The servers of a SuperPoD follow each other.
+  Json split = Concise("1.2");
+  split["server_list"].push_back(Json::parse(R"({"server_id": "c", "device": [
+      {"device_id": "0", "device_ip": "192.168.3.1", "rank_id": "4"}]})"));
+  split["server_count"] = "3";
+  split["super_pod_list"][1]["server_list"].push_back({{"server_id", "c"}});
+  ExpectGood(split);
+  std::swap(split["super_pod_list"][0]["server_list"], split["super_pod_list"][1]["server_list"]);
+  ExpectGood(split);
+  split["super_pod_list"] = Json::parse(R"([
+      {"super_pod_id": "p", "server_list": [{"server_id": "a"}, {"server_id": "c"}]},
+      {"super_pod_id": "q", "server_list": [{"server_id": "b"}]}])");
+  ExpectBad(split, kParameter, "server_list[2]", "follow each other");
+  Result<RankTable> result = ParseRankTable(Concise("1.2"), "t.json", false);
   ASSERT_TRUE(result.ok());
   EXPECT_THAT(result->places.pod, ElementsAre(0, 0, 1, 1));
   EXPECT_NE(result->places.WindowsRefused(), nullptr) << "A.3 step 7";
@@ -234,13 +254,26 @@ TEST(RankTable, SuperPods) {
 }
 
 TEST(RankTable, WindowsNeedEqualServers) {
-  Result<RankTable> even = ParseRankTable(Concise("1.0").dump(), "t.json", false);
+  Result<RankTable> even = ParseRankTable(Concise("1.0"), "t.json", false);
   ASSERT_TRUE(even.ok());
   EXPECT_EQ(even->places.WindowPathRefused(false), nullptr);
   EXPECT_THAT(even->places.WindowPathRefused(true), HasSubstr("item 5"));
   EXPECT_THAT(even->places.Of({0, 1, 2}).WindowPathRefused(false), HasSubstr("item 6"));
   EXPECT_THAT(even->places.Of({0, 2}).WindowPathRefused(false), HasSubstr("item 6"));
   EXPECT_EQ(even->places.Of({0}).WindowPathRefused(true), nullptr) << "one server";
+  Result<RankTable> pods = ParseRankTable(Concise("1.2"), "t.json", false);
+  ASSERT_TRUE(pods.ok());
+  EXPECT_THAT(pods->places.WindowPathRefused(false), HasSubstr("item 4"));
+}
+
+// C.4: strict determinism needs even servers, joined by HCCS.
+TEST(RankTable, StrictDeterminismNeedsEvenServers) {
+  Result<RankTable> even = ParseRankTable(Concise("1.0"), "t.json", false);
+  ASSERT_TRUE(even.ok());
+  EXPECT_EQ(even->places.StrictRefused(false), nullptr);
+  EXPECT_NE(even->places.StrictRefused(true), nullptr);
+  EXPECT_NE(even->places.Of({0, 1, 2}).StrictRefused(false), nullptr);
+  EXPECT_EQ(even->places.Of({0, 1}).StrictRefused(false), nullptr);
 }
 
 TEST(RankTable, WithoutVersion) {
@@ -261,7 +294,7 @@ TEST(RankTable, WithoutVersion) {
   Json numbered = Standard();
   numbered["group_list"][0]["instance_list"][0]["rank_id"] = "1";
   numbered["group_list"][0]["instance_list"][1]["rank_id"] = "0";
-  Result<RankTable> result = ParseRankTable(numbered.dump(), "t.json", false);
+  Result<RankTable> result = ParseRankTable(numbered, "t.json", false);
   ASSERT_TRUE(result.ok()) << result.fault().text;
   EXPECT_THAT(result->devices, ElementsAre(5, 4));
 }
@@ -290,30 +323,34 @@ TEST(RankTable, Version2) {
     {"/rank_list/0/level_list/0/rank_addr_list/0/addr", std::string(257, '1'), kParameter, "rank_list[0].level_list[0].rank_addr_list[0].addr", "256"},
     {"/rank_list/0/level_list/0/rank_addr_list/0/ports", Json(std::vector<std::string>(17, "1/1")), kParameter, "rank_list[0].level_list[0].rank_addr_list[0].ports", "16"},
   });
-  Result<RankTable> result = ParseRankTable(Layered().dump(), "t.json", false);
+  Result<RankTable> result = ParseRankTable(Layered(), "t.json", false);
   ASSERT_TRUE(result.ok());
   EXPECT_THAT(result->devices, ElementsAre(0, 1));
 }
 
 TEST(RankTable, KeyDependsOnContentsNotOnFormatting) {
   const Json table = Concise("1.0");
-  EXPECT_EQ(KeyOfRankTable(table.dump()), KeyOfRankTable(table.dump(4)));
+  EXPECT_EQ(KeyOfRankTable(Json::parse(table.dump())), KeyOfRankTable(Json::parse(table.dump(4))));
   Json other = table;
   other["server_list"][0]["device"][0]["device_ip"] = "192.168.1.77";
-  EXPECT_NE(KeyOfRankTable(table.dump()), KeyOfRankTable(other.dump()));
+  EXPECT_NE(KeyOfRankTable(table), KeyOfRankTable(other));
 }
 
-// Truncated and damaged texts are faults, never crashes.
+// Truncated and damaged documents are faults, never crashes.
 TEST(RankTable, DamagedTexts) {
   for (const Json& table : {Concise("1.2"), Standard(), Layered()}) {
     const std::string text = table.dump();
     for (size_t n = 0; n < text.size(); ++n) {
-      EXPECT_FALSE(ParseRankTable(text.substr(0, n), "t.json", false).ok()) << n;
-      std::string damaged = text;
-      damaged[n] = '[';
-      Result<RankTable> result = ParseRankTable(damaged, "t.json", false);
-      if (!result.ok()) {
-        EXPECT_EQ(result.fault().kind, FaultKind::kRankTable);
+      EXPECT_TRUE(Json::parse(text.substr(0, n), nullptr, false).is_discarded()) << n;
+      for (const char* damage : {"[", "null", "7"}) {
+        std::string damaged = text;
+        damaged.replace(n, 1, damage);
+        const Json document = Json::parse(damaged, nullptr, false);
+        if (!document.is_object()) continue;  // refused when it is loaded
+        Result<RankTable> result = ParseRankTable(document, "t.json", false);
+        if (!result.ok()) {
+          EXPECT_EQ(result.fault().kind, FaultKind::kRankTable);
+        }
       }
     }
   }
