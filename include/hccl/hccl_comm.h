@@ -223,12 +223,12 @@ ACL_FUNC_VISIBILITY HcclResult HcclBarrier(HcclComm comm, aclrtStream stream);
  * memory (semantics A.6).
  *
  * Checked in the order of semantics A.3: comm, addr, winHandle NULL (HCCL_E_PTR); size 0, flag not
- * 1 (HCCL_E_PARA); more than one SuperPoD (HCCL_E_NOT_SUPPORT); first call: window space per rank
- * 0, or more than the device has (HCCL_E_PARA); one rank: HCCL_SUCCESS; addr is not mapped physical
- * memory, or the range leaves its mapping (HCCL_E_PARA); window space exhausted (HCCL_E_MEMORY); a
- * rank does not arrive in time: HCCL_E_INTERNAL in the first Register of a communicator, whose
- * outcome it remembers (semantics A.4), HCCL_E_TCP_TRANSFER later; ranks disagree about place or
- * mapped size: HCCL_E_INTERNAL on all of them.
+ * 1 (HCCL_E_PARA); more than one SuperPoD, or no Atlas A3 (HCCL_E_NOT_SUPPORT); first call: window
+ * space per rank 0, or more than the device has (HCCL_E_PARA); one rank: HCCL_SUCCESS; addr is not
+ * mapped physical memory, or the range leaves its mapping (HCCL_E_PARA); window space exhausted
+ * (HCCL_E_MEMORY); a rank does not arrive in time: HCCL_E_INTERNAL in the first Register of a
+ * communicator, whose outcome it remembers (semantics A.4), HCCL_E_TCP_TRANSFER later; ranks
+ * disagree about place or mapped size: HCCL_E_INTERNAL on all of them.
  */
 ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinRegister(HcclComm comm, void *addr, uint64_t size,
                                                       HcclCommSymWindow *winHandle, uint32_t flag);
@@ -244,8 +244,8 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinDeregister(HcclCommSymWindow winHan
 /*
  * Finds the window of this communicator that contains the size bytes from ptr: *winHandle, and
  * *offset in bytes from the start of the mapping. No ownership passes. NULL arguments are
- * HCCL_E_PTR, size 0 HCCL_E_PARA, no such window, and always with one rank, HCCL_E_NOT_FOUND
- * (semantics A.8).
+ * HCCL_E_PTR, size 0 HCCL_E_PARA, a communicator that can have no windows HCCL_E_PTR again, no such
+ * window, and always with one rank, HCCL_E_NOT_FOUND (semantics A.8).
  */
 ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinGet(HcclComm comm, void *ptr, size_t size,
                                                  HcclCommSymWindow *winHandle, size_t *offset);
@@ -255,9 +255,9 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinGet(HcclComm comm, void *ptr, size_
  * A framework declares an address range of its own reservation, maps physical memory into it and
  * activates the mapped blocks; AllGather, ReduceScatter, AllReduce and Broadcast whose input and
  * output lie in active blocks then move data without staging. The tables belong to the process.
- * alignment, offset and flags are 0 and ignored. NULL arguments are HCCL_E_PTR; a communicator of
- * one rank has nothing to do and answers HCCL_SUCCESS; everything else wrong is HCCL_E_PARA: size
- * 0, an overlap, an address outside a set range, a range that still has active blocks.
+ * alignment, offset and flags are ignored. NULL is HCCL_E_PTR, another chip than Atlas A3
+ * HCCL_E_NOT_SUPPORT, one rank HCCL_SUCCESS; everything else wrong is HCCL_E_PARA: size 0, an
+ * overlap, an address outside a set range, one that still has active blocks.
  */
 ACL_FUNC_VISIBILITY HcclResult HcclCommSetMemoryRange(HcclComm comm, void *baseVirPtr, size_t size,
                                                       size_t alignment, uint64_t flags);

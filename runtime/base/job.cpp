@@ -17,10 +17,10 @@ Job::Job()
   if (!absl::SimpleAtoi(Variable(kEnvRank), &rank_)) rank_ = -1;
   if (!absl::SimpleAtoi(Variable(kEnvSize), &size_)) size_ = 0;
   shared_root_info_ = Variable(kEnvSharedRootInfo) == "1";
-  if (!launched() || rank_ < 0) return;
+  if (!launched()) return;
   std::string error;  // the launcher has checked them
   topology_ = Topology::Parse(Variable(kEnvServers), Variable(kEnvSuperPods), &error);
-  if (topology_.given()) place_ = topology_.Of(static_cast<uint32_t>(rank_));
+  if (rank_ >= 0) place_ = topology_.Of(static_cast<uint32_t>(rank_));
 }
 
 const Job& Job::Get() {

@@ -1,5 +1,6 @@
 /* A program whose ranks are listed in a file: no root info, nothing passes between the ranks but the table.
- *   rank_table_client table.json      rank 0 writes it, as a cluster's scheduler would have */
+ *   rank_table_client table.json        rank 0 writes it, as a cluster's scheduler would have
+ *   rank_table_client table.json given  it is there */
 #define _POSIX_C_SOURCE 200809L
 #include <hccl/hccl.h>
 #include <hccl/hccl_types.h>
@@ -45,13 +46,13 @@ int main(int argc, char **argv) {
   void *memory = NULL;
   int64_t value = 1 + rank;
   int attempt;
-  if (argc != 2) return 2;
-  if (rank == 0) CHECK(write_table(argv[1], size));
+  if (argc != 2 && argc != 3) return 2;
+  if (argc == 2 && rank == 0) CHECK(write_table(argv[1], size));
   for (attempt = 0; attempt < 6000 && access(argv[1], R_OK) != 0; ++attempt)
     nanosleep(&pause, NULL);
 
   CHECK(aclInit(NULL));
-  CHECK(aclrtSetDevice(rank));
+  CHECK(aclrtSetDevice(atoi(getenv("DEVICE_ID"))));
   HcclCommConfigInit(&config);
   config.hcclBufferSize = 50;
   strcpy(config.hcclCommName, "from_a_table");
@@ -65,7 +66,7 @@ int main(int argc, char **argv) {
   CHECK(HcclCommDestroy(comm));
   CHECK(aclrtFree(memory));
   CHECK(aclrtDestroyStream(stream));
-  CHECK(aclrtResetDevice(rank));
+  CHECK(aclrtResetDevice(atoi(getenv("DEVICE_ID"))));
   CHECK(aclFinalize());
   if (value != (int64_t)size * (size + 1) / 2) {
     fprintf(stderr, "rank %d: the sum is %lld\n", rank, (long long)value);

@@ -49,6 +49,15 @@ TEST_P(Mpi, RanksFormOneJobUnderOurLabels) {
   EXPECT_EQ(o.err, "");
 }
 
+// Its own local rank MPI does not take from there.
+TEST_P(Mpi, RanksPlayServers) {
+  Outcome o = RunLauncher({"--servers", "2,1", "--no-label", "--mpi", GetParam().name, "sh", "-c",
+                           "echo $RANK $LOCAL_RANK $DEVICE_ID $LOCAL_WORLD_SIZE; "
+                           "test -r $RANK_TABLE_FILE"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(SortedLines(o.out), (std::vector<std::string>{"0 0 0 2", "1 1 1 2", "2 0 0 1"}));
+}
+
 TEST_P(Mpi, MoreRanksThanProcessors) {
   Outcome o = RunLauncher({"-n", "12", GetParam().program});
   EXPECT_EQ(o.code, 0) << o.err;

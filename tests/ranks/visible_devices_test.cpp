@@ -36,8 +36,8 @@ RANK_TEST(VisibleDevices, RankTablesHavePhysicalNumbers) {
   std::string devices;
   for (uint32_t r = 0; r < ranks.size(); ++r) {
     const std::string n = std::to_string(r);
-    devices += (r ? "," : "") + std::string("{\"device_id\": \"") + n + "\", \"rank_id\": \"" + n +
-               "\"}";
+    devices +=
+        (r ? "," : "") + std::string("{\"device_id\": \"") + n + "\", \"rank_id\": \"" + n + "\"}";
   }
   const std::string path =
       ::testing::TempDir() + "visible_devices." + std::to_string(getpid()) + ".json";

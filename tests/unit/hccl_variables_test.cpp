@@ -104,6 +104,34 @@ TEST(HcclVariables, LegalAndIllegalValues) {
   }
 }
 
+// Of the runtime's an illegal value counts as none.
+TEST(HcclVariables, OfTheRuntimeAreNotRefused) {
+  const std::vector<Row> rows = {
+      {"ASCEND_GLOBAL_LOG_LEVEL", {"0", "1", "2", "3", "4"}, {"5", "-1", "info", ""}},
+      {"ASCEND_GLOBAL_EVENT_ENABLE", {"0", "1"}, {"2", ""}},
+      {"ASCEND_MODULE_LOG_LEVEL", {"HCCL=0:RUNTIME=3", "anything"}, {}},
+      {"ASCEND_SLOG_PRINT_TO_STDOUT", {"0", "1"}, {"yes"}},
+      {"ASCEND_LOG_PRINT_TO_STDOUT", {"0", "1"}, {"yes"}},
+      {"ASCEND_PROCESS_LOG_PATH", {"/tmp"}, {}},
+      {"ASCEND_RT_VISIBLE_DEVICES", {"0,2,3", "2,1"}, {}},
+  };
+  for (const HcclVariable& v : HcclVariables()) {
+    if (v.refused) continue;
+    bool found = false;
+    for (const Row& row : rows) {
+      if (std::string(row.name) != v.name) continue;
+      found = true;
+      for (const std::string& value : row.legal) EXPECT_TRUE(v.is_legal(value)) << v.name << value;
+      for (const std::string& value : row.illegal) {
+        EXPECT_FALSE(v.is_legal(value)) << v.name << value;
+        Variable set(v.name, value);
+        EXPECT_EQ(IllegalHcclVariable(), "") << v.name << "=" << value;
+      }
+    }
+    EXPECT_TRUE(found) << v.name;
+  }
+}
+
 TEST(HcclVariables, EveryRefusedOneHasARow) {
   for (const HcclVariable& v : HcclVariables()) {
     if (!v.refused || std::string(v.name) == "HCCL_WHITELIST_FILE") continue;
