@@ -1,0 +1,246 @@
+/* comm/transfer_channel.h and comm/transfer_task.cpp: the sends of rank 0 meet the receives of rank 1
+ * in one slot, TRANSFERS of them, of two parts each.
+ *
+ * Every transfer may be called with different sizes (kinds) on the two ends, and the receiver's
+ * buffer may be one that only the receiver can address (not so with -DALIKE). Rank 1 may be killed at any step. With
+ * -DSTREAMS=2 the sender has two threads, of two streams, that take turns.
+ *
+ *   model      code
+ *   kPost      TryPost: the call is written, the end's bit is set, the peer is notified if it is there
+ *   kMatch     Match
+ *   kMove      Move: claimed.fetch_add, CopyBytes, moved.fetch_add
+ *   leave      Leave: the second end resets the slot and notifies both ranks
+ *   wait       WaitForProgress: each rank sleeps on its own event
+ *
+ * Proved: every part is moved once; an end that finds the transfer complete sees all of it; what an
+ * end reads of the other's call is whole and of this transfer; both ends find a mismatch, and only a
+ * mismatch; nobody waits for ever.
+ */
+#ifndef TRANSFERS
+#define TRANSFERS 2
+#endif
+#ifndef STREAMS
+#define STREAMS 1
+#endif
+#define PARTS 2
+
+#define NT 4
+#define WATCHER 3
+#define CAP 2
+#define DEAD (died && me == 1)
+bool died; /* rank 1 */
+
+#define EPOCH(r) (r)
+#define WAITERS(r) (2 + (r))
+#define ABORT 4
+#define SLOT_GENERATION 5
+#define ENDS 6
+#define LEFT 7
+#define CLAIMED 8
+#define MOVED 9
+#define CALL(r) (10 + (r)) /* transfer * 4 + private * 2 + kind + 1 */
+#define DATA(p) (12 + (p)) /* what the parts write: transfer + 1 */
+#define NV 14
+#include "machine.h"
+
+#define NO_RECHECK mutated(1)       /* sleeps without looking at the condition again */
+#define BIT_FIRST mutated(2)        /* the end's bit is set before its call is written */
+#define CLAIM_BY_STORE mutated(3)   /* a claim is a load and a store */
+#define COUNTED_EARLY mutated(4)    /* a part is counted before it is moved */
+#define LAST_PART_SILENT mutated(5) /* the last part wakes nobody */
+#define POST_SILENT mutated(6)      /* the second end wakes nobody when it posts */
+#define RESETS_LATE mutated(7)      /* the slot's generation is stored before its counters */
+#define LEAVER_SILENT mutated(8)    /* the second end to leave wakes nobody */
+#define ABORT_UNNOTIFIED mutated(9) /* the abort word is set and nobody is woken */
+#define PRIVATE_CLAIMED mutated(10) /* the sender moves parts into a buffer that it cannot address */
+
+bool kind_of[2 * TRANSFERS];
+bool is_private[TRANSFERS];
+byte moved_by[TRANSFERS * PARTS]; /* rank + 1 */
+byte finished;                    /* threads of rank 0 */
+
+#define rank (me == 1)
+#define STRIDE (rank == 0 -> STREAMS : 1)
+
+inline notify(r) {
+  load(WAITERS(r), w, skip);
+  if
+  :: w == 0
+  :: else ->
+     fetch_add(EPOCH(r), 1, w, skip);
+     d_step {
+       !DEAD;
+       if :: (r) == 0 -> asleep[0] = 0; asleep[2] = 0 :: else -> asleep[1] = 0 fi;
+       w = 0
+     }
+  fi
+}
+
+/* TransferTask::CanGoOn */
+inline can_go_on() {
+  if
+  :: stage == 0 -> load(SLOT_GENERATION, w, ok = (w == k); w = 0)
+  :: stage == 1 -> load(ENDS, w, ok = (w == 3); w = 0)
+  :: stage == 2 ->
+     load(MOVED, w, ok = (w == PARTS); w = 0);
+     if
+     :: ok || !remote
+     :: else -> load(CLAIMED, w, ok = (w < PARTS); w = 0)
+     fi
+  fi
+}
+
+inline leave() {
+  fetch_add(LEFT, 1, w, skip);
+  if
+  :: w == 1 ->
+     w = 0;
+     if :: RESETS_LATE -> publish(SLOT_GENERATION, k + 1) :: else fi;
+     plain(ENDS, 0);
+     plain(LEFT, 0);
+     plain(CLAIMED, 0);
+     plain(MOVED, 0);
+     if :: RESETS_LATE :: else -> publish(SLOT_GENERATION, k + 1) fi;
+     if
+     :: LEAVER_SILENT
+     :: else -> notify(1 - rank); notify(rank)
+     fi
+  :: else -> w = 0
+  fi;
+  stage = 0; remote = 0;
+  k = k + STRIDE
+}
+
+#define write_call() plain(CALL(rank), k * 4 + secret * 2 + kind + 1)
+
+proctype End(byte me) {
+  byte k, stage, w, seen, part;
+  bool ok, kind, secret, remote, given_up;
+  k = me / 2;
+  do
+  :: k >= TRANSFERS || given_up -> break
+  :: else ->
+     can_go_on();
+     if
+     :: ok && stage == 0 ->
+#ifndef ALIKE
+        if :: kind = 0 :: kind = 1 fi;
+        if :: rank == 1 -> secret = 1 :: secret = 0 fi;
+#endif
+        d_step {
+          kind_of[k * 2 + rank] = kind;
+          if :: rank == 1 -> is_private[k] = secret :: else fi
+        };
+        if :: BIT_FIRST :: else -> write_call() fi;
+        fetch_add(ENDS, 1 + rank, w, skip);
+        if :: BIT_FIRST -> write_call() :: else fi;
+        if
+        :: w && !POST_SILENT -> w = 0; notify(1 - rank)
+        :: else -> w = 0
+        fi;
+        stage = 1
+     :: ok && stage == 1 ->
+        load(CALL(1 - rank), w, assert((w - 1) / 4 == k); w = (w - 1) % 4);
+        if
+        :: w % 2 != kind ->
+           d_step { assert(kind_of[k * 2] != kind_of[k * 2 + 1]); w = 0; kind = 0; secret = 0 };
+           leave()
+        :: else ->
+           d_step {
+             assert(kind_of[k * 2] == kind_of[k * 2 + 1]);
+             remote = (w / 2 == 0);
+             w = 0; kind = 0; secret = 0
+           };
+           if :: PRIVATE_CLAIMED -> remote = 1 :: else fi;
+           stage = 2
+        fi
+     :: ok && stage == 2 ->
+        if
+        :: remote -> load(CLAIMED, part, skip)
+        :: else -> part = PARTS
+        fi;
+        if
+        :: part < PARTS ->
+           if
+           :: CLAIM_BY_STORE -> publish(CLAIMED, part + 1)
+           :: else -> fetch_add(CLAIMED, 1, part, skip)
+           fi
+        :: else
+        fi;
+        if
+        :: part < PARTS ->
+           d_step {
+             !DEAD;
+             assert(moved_by[k * PARTS + part] == 0);
+             assert(rank == 1 || !is_private[k]);
+             moved_by[k * PARTS + part] = rank + 1
+           };
+           if :: COUNTED_EARLY :: else -> plain(DATA(part), k + 1) fi;
+           fetch_add(MOVED, 1, w, skip);
+           if :: COUNTED_EARLY -> plain(DATA(part), k + 1) :: else fi;
+           if
+           :: w + 1 == PARTS && !LAST_PART_SILENT -> w = 0; notify(1 - rank)
+           :: else -> w = 0
+           fi;
+           part = 0
+        :: else ->
+           part = 0;
+           load(MOVED, w, ok = (w == PARTS); w = 0);
+           if
+           :: ok ->
+              load(DATA(0), w, assert(w == k + 1); w = 0);
+              load(DATA(1), w, assert(w == k + 1); w = 0);
+              leave()
+           :: else
+           fi
+        fi
+     :: !ok ->
+        fetch_add(WAITERS(rank), 1, w, w = 0);
+        load(EPOCH(rank), seen, skip);
+        can_go_on();
+        if :: ok :: else -> load(ABORT, ok, skip) fi;
+        if :: NO_RECHECK -> ok = 0 :: else fi;
+        if :: ok :: else -> futex_wait(EPOCH(rank), seen) fi;
+        fetch_add(WAITERS(rank), 255, w, w = 0; seen = 0);
+        load(ABORT, given_up, skip);
+        if
+        :: given_up ->
+           can_go_on();
+           given_up = !ok;
+           assert(died)
+        :: else
+        fi
+     fi;
+     ok = 0
+  od;
+  if :: rank == 0 -> finished++ :: else fi
+}
+
+/* Of rank 0. */
+proctype Watcher(byte me) {
+  byte w;
+  died;
+  compare_exchange(ABORT, 0, 1, w, w = 0);
+  if :: ABORT_UNNOTIFIED :: else -> notify(0); notify(1) fi
+}
+
+proctype Death() {
+#ifndef NO_DEATH
+  if :: died = 1 :: true fi
+#else
+  skip
+#endif
+}
+
+init {
+  atomic {
+    run End(0); run End(1);
+#if STREAMS > 1
+    run End(2);
+#endif
+    run Watcher(WATCHER); run Death()
+  }
+  timeout;
+  assert(finished == STREAMS);
+  assert(died || mem[SLOT_GENERATION] == TRANSFERS)
+}
