@@ -51,8 +51,7 @@ inline Fault InvalidArgument(uint64_t given, uint64_t lowest, uint64_t highest,
 
 // kNoContext on a thread without a device (semantics G.3).
 inline Fault NeedContext() {
-  Result<std::shared_ptr<Context>> context = Context::Current();
-  return context.ok() ? Fault::None() : context.fault();
+  return Context::HasCurrent() ? Fault::None() : Fault(FaultKind::kNoContext);
 }
 
 // A value that the acl layer itself refuses, with the whole reason.

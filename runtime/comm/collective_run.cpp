@@ -34,57 +34,66 @@ Fault CollectiveTask::OwnAddress(const Buffer& buffer, const char* parameter,
 
 // Reads all descriptors once, privately, and makes addresses of them. Nothing read from shared
 // memory is used as an address without the check of Inside().
-Fault CollectiveTask::PrepareRun(bool for_all) {
-  const std::vector<Descriptor> all = Snapshot(comm_->view(), descriptor_.sequence);
+Fault CollectiveTask::PrepareRun(CollectiveRun& prepared, bool for_all) {
+  Snapshot(comm_->view(), descriptor_.sequence, &prepared.all);
+  const std::vector<Descriptor>& all = prepared.all;
   const uint32_t ranks = comm_->size(), me = comm_->rank();
-  run_.shape.op = static_cast<Op>(descriptor_.op);
-  run_.shape.ranks = ranks;
-  run_.shape.root = descriptor_.root;
-  run_.shape.count = descriptor_.count;
-  run_.dtype = static_cast<DataType>(descriptor_.dtype);
-  run_.shape.elem = ElementSize(run_.dtype);
-  run_.shape.chunk_bytes = comm_->chunk_bytes();
-  run_.shape.path = Path::kWindow;
+  OpRun& run = prepared.run;
+  run.streaming = run.crowded = run.arrived = false;
+  run.claims = nullptr;
+  run.homes = 1;
+  run.phase = 0;
+  run.shape.split = 1;
+  run.shape.layout = nullptr;
+  run.shape.op = static_cast<Op>(descriptor_.op);
+  run.shape.ranks = ranks;
+  run.shape.root = descriptor_.root;
+  run.shape.count = descriptor_.count;
+  run.dtype = static_cast<DataType>(descriptor_.dtype);
+  run.shape.elem = ElementSize(run.dtype);
+  run.shape.chunk_bytes = comm_->chunk_bytes();
+  run.shape.path = Path::kWindow;
   for (const Descriptor& d : all) {
-    if (!(d.flags & kFlagWindow) || (d.flags & kFlagUnsafe)) run_.shape.path = Path::kBuffered;
+    if (!(d.flags & kFlagWindow) || (d.flags & kFlagUnsafe)) run.shape.path = Path::kBuffered;
   }
-  run_.reduce_op = static_cast<ReduceOp>(descriptor_.reduce_op);
-  run_.rank = me;
-  run_.barrier = &comm_->view().slot(descriptor_.sequence).barrier;
-  run_.operands = &operands_;
+  run.reduce_op = static_cast<ReduceOp>(descriptor_.reduce_op);
+  run.rank = me;
+  run.barrier = &comm_->view().slot(descriptor_.sequence).barrier;
+  run.operands = &prepared.operands;
   if (v_) {
-    if (Fault f = PrepareLayout(all)) return f;
+    if (Fault f = PrepareLayout(prepared)) return f;
   }
-  if (for_all) {
+  if (for_all && !MayBeAlone(comm_->view(), descriptor_)) {
     const ControlHeader& header = *comm_->view().header;
-    run_.claims = &comm_->view().slot(descriptor_.sequence).claims;
-    run_.crowded = header.oversubscribed != 0;
-    run_.homes = std::min({ranks, std::max(header.processors, 1u), kMaxHomes});
+    run.claims = &comm_->view().slot(descriptor_.sequence).claims;
+    run.crowded = header.oversubscribed != 0;
+    run.homes = std::min({ranks, std::max(header.processors, 1u), kMaxHomes});
     uint64_t at_once = BytesMoved(descriptor_, ranks);
-    if (run_.shape.path == Path::kBuffered)
-      at_once = std::min(at_once, 2 * ranks * run_.shape.chunk_bytes);
-    const uint64_t piece = std::max(kPieceBytes, at_once / (kPiecesPerHome * run_.homes));
-    run_.shape.split = std::max(1u, static_cast<uint32_t>((at_once / piece + ranks - 1) / ranks));
+    if (run.shape.path == Path::kBuffered)
+      at_once = std::min(at_once, 2 * ranks * run.shape.chunk_bytes);
+    const uint64_t piece = std::max(kPieceBytes, at_once / (kPiecesPerHome * run.homes));
+    run.shape.split = std::max(1u, static_cast<uint32_t>((at_once / piece + ranks - 1) / ranks));
   }
-  if (!ValidShape(run_.shape)) return Fault(FaultKind::kInternal, "the operation has no plan");
-  run_.plan.emplace(run_.shape);
-  run_.phases = run_.plan->phases();
+  if (!ValidShape(run.shape)) return Fault(FaultKind::kInternal, "the operation has no plan");
+  run.plan.emplace(run.shape);
+  run.phases = run.plan->phases();
 
-  operands_.in.assign(ranks, nullptr);
-  operands_.out.assign(ranks, nullptr);
-  operands_.stage_a.assign(ranks, nullptr);
-  operands_.stage_b.assign(ranks, nullptr);
+  Operands& operands = prepared.operands;
+  operands.in.assign(ranks, nullptr);
+  operands.out.assign(ranks, nullptr);
+  operands.stage_a.assign(ranks, nullptr);
+  operands.stage_b.assign(ranks, nullptr);
   if (!for_all) {
-    if (Fault f = OwnAddress(in_, "sendBuf", &operands_.in[me])) return f;
-    if (Fault f = OwnAddress(out_, "recvBuf", &operands_.out[me])) return f;
+    if (Fault f = OwnAddress(in_, "sendBuf", &operands.in[me])) return f;
+    if (Fault f = OwnAddress(out_, "recvBuf", &operands.out[me])) return f;
   }
   uint64_t moved = 0;
   for (uint32_t r = 0; r < ranks; r++) {
-    const ExtentBytes extents = ReachInto(r);
+    const ExtentBytes extents = ReachInto(prepared, r);
     moved += extents.in_bytes + extents.out_bytes;
-    if (run_.shape.path == Path::kBuffered) {
-      operands_.stage_a[r] = comm_->stage_a(r);
-      operands_.stage_b[r] = comm_->stage_b(r);
+    if (run.shape.path == Path::kBuffered) {
+      operands.stage_a[r] = comm_->stage_a(r);
+      operands.stage_b[r] = comm_->stage_b(r);
       if (!for_all) continue;
     }
     const uint64_t heap = comm_->heap_bytes(r);
@@ -95,30 +104,33 @@ Fault CollectiveTask::PrepareRun(bool for_all) {
         !inside(all[r].out_offset, extents.out_bytes)) {
       return Fault(FaultKind::kInternal, "a peer posted a buffer outside its heap");
     }
-    if (extents.in_bytes) operands_.in[r] = comm_->heap_base(r) + all[r].in_offset;
-    if (extents.out_bytes) operands_.out[r] = comm_->heap_base(r) + all[r].out_offset;
+    if (extents.in_bytes) operands.in[r] = comm_->heap_base(r) + all[r].in_offset;
+    if (extents.out_bytes) operands.out[r] = comm_->heap_base(r) + all[r].out_offset;
   }
-  run_.streaming = moved >= kStreamingBytes;
-  return run_.shape.path == Path::kBuffered && ranks > 1 ? comm_->CommitStages() : Fault::None();
+  run.streaming = moved >= kStreamingBytes;
+  return run.shape.path == Path::kBuffered && ranks > 1 ? comm_->CommitStages() : Fault::None();
 }
 
 // The own blocks, and from the peers what the own arrays do not tell: the largest block of all
 // ranks, on which the rounds depend, and on the window path the places in the senders' inputs. All
 // arrays fit together by now.
-Fault CollectiveTask::PrepareLayout(const std::vector<Descriptor>& all) {
+Fault CollectiveTask::PrepareLayout(CollectiveRun& prepared) {
+  const std::vector<Descriptor>& all = prepared.all;
+  OpRun& run = prepared.run;
+  VLayout& layout = prepared.layout;
   const uint32_t ranks = comm_->size(), me = comm_->rank();
-  const uint64_t elem = run_.shape.elem;
-  layout_ = v_->layout;
-  run_.shape.layout = &layout_;
+  const uint64_t elem = run.shape.elem;
+  layout = v_->layout;
+  run.shape.layout = &layout;
   for (const Descriptor& d : all) {
     if (d.count > UINT64_MAX / elem)
       return Fault(FaultKind::kInternal, "a peer posted a wild count");
-    layout_.largest = std::max(layout_.largest, d.count * elem);
+    layout.largest = std::max(layout.largest, d.count * elem);
   }
-  if (!IsPairwiseV(run_.shape.op) || run_.shape.path != Path::kWindow || layout_.largest == 0)
+  if (!IsPairwiseV(run.shape.op) || run.shape.path != Path::kWindow || layout.largest == 0)
     return Fault::None();
   for (uint32_t r = 0; r < ranks; r++) {
-    VBlock& block = layout_.sides[0].incoming[r];
+    VBlock& block = layout.sides[0].incoming[r];
     if (r == me || block.bytes == 0) continue;
     const PeerArguments arguments(*comm_, r, all[r]);
     const uint64_t displ = arguments ? arguments.At(kSendDispls, me) : UINT64_MAX;
@@ -132,10 +144,10 @@ Fault CollectiveTask::PrepareLayout(const std::vector<Descriptor>& all) {
 
 // Bytes from the starts of the rank's input and output that this rank's pieces may touch on the
 // window path.
-ExtentBytes CollectiveTask::ReachInto(uint32_t rank) const {
-  const OpShape& shape = run_.shape;
+ExtentBytes CollectiveTask::ReachInto(const CollectiveRun& prepared, uint32_t rank) const {
+  const OpShape& shape = prepared.run.shape;
   if (!v_) return Extents(shape.op, shape.count, shape.elem, shape.ranks, rank, shape.root);
-  const VSide& own = layout_.sides[0];
+  const VSide& own = prepared.layout.sides[0];
   ExtentBytes reach = VExtents(own);
   if (rank == comm_->rank()) return reach;
   switch (shape.op) {

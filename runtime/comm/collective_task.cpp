@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread_value.h"
 #include "comm/abort.h"
 #include "comm/liveness.h"
 #include "comm/matching.h"
@@ -12,6 +13,23 @@
 #include "shm/wait_policy.h"
 
 namespace hcclrun {
+namespace {
+
+// One that this thread has no use for at present.
+struct SpareRun {
+  std::unique_ptr<CollectiveRun> run;
+};
+
+std::unique_ptr<CollectiveRun> TakeRun() {
+  std::unique_ptr<CollectiveRun> run = std::move(ThreadValue<SpareRun>::Get().run);
+  return run ? std::move(run) : std::make_unique<CollectiveRun>();
+}
+
+void GiveBack(std::unique_ptr<CollectiveRun> run) {
+  if (run) ThreadValue<SpareRun>::Get().run = std::move(run);
+}
+
+}  // namespace
 
 CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor,
                                const Buffer& in, const Buffer& out,
@@ -20,16 +38,39 @@ CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descrip
   if (v_) match_.emplace(*comm_, v_);
 }
 
+CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
+    : comm_(other.comm_->shared_from_this()),
+      descriptor_(other.descriptor_),
+      in_(other.in_),
+      out_(other.out_),
+      v_(std::move(other.v_)),
+      match_(std::move(other.match_)),
+      stage_(other.stage_),
+      deadline_(other.deadline_),
+      started_(other.started_),
+      settled_(std::exchange(other.settled_, true)),
+      waiting_(other.waiting_),
+      slept_(other.slept_),
+      waiting_since_ns_(other.waiting_since_ns_),
+      completed_ns_(other.completed_ns_),
+      execution_(other.execution_),
+      owes_notice_(other.owes_notice_),
+      helps_(other.helps_),
+      run_(std::move(other.run_)) {
+  queued_by = std::exchange(other.queued_by, 0);
+}
+
 CollectiveTask::~CollectiveTask() {
-  if (started_)
+  if (started_ && !settled_)
     comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
   // One that its stream refused has not been called.
   if (queued_by != 0 && stage_ != Stage::kDone)
     SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
+  GiveBack(std::move(run_));
 }
 
 bool CollectiveTask::Completed() const {
-  return comm_->view().header->completed.load(std::memory_order_seq_cst) > descriptor_.sequence;
+  return comm_->view().header->done.completed.load(std::memory_order_seq_cst) > descriptor_.sequence;
 }
 
 bool CollectiveTask::TryPostNow(bool* last) {
@@ -55,12 +96,13 @@ bool CollectiveTask::CanGoOn() const {
     case Stage::kPost:
       return view.slot(k).epoch.load(std::memory_order_seq_cst) == k;
     case Stage::kMatch:
-      return AllArrived(view, k) || FailureOf(view, k) != SlotFailure::kNone;
+      return Completed() || AllArrived(view, k) || FailureOf(view, k) != SlotFailure::kNone;
     case Stage::kTurn:
-      return view.header->completed.load(std::memory_order_seq_cst) >= k;
+      return view.header->done.completed.load(std::memory_order_seq_cst) >= k;
     case Stage::kRun:
-      if (execution_ == Execution::kEachRank) return ClassicExecutor().CanAdvance(run_);
-      return Completed() || (helps_ && CooperativeExecutor().CanAdvance(run_));
+      if (execution_ == Execution::kEachRank) return ClassicExecutor().CanAdvance(run_->run);
+      return Completed() || EachRankChosen() ||
+             (helps_ && CooperativeExecutor().CanAdvance(run_->run));
     case Stage::kDone:
       return true;
   }
@@ -84,6 +126,10 @@ bool CollectiveTask::Step(Fault* fault) {
         return true;
       }
       if (SlotFailure failure = FailureOf(view, k); failure != SlotFailure::kNone) {
+        if (Completed()) {  // the failure is that of a later operation in the slot
+          FinishShared();
+          return true;
+        }
         *fault = OperationFault(
             failure == SlotFailure::kMismatch ? FaultKind::kMismatch : FaultKind::kWindowOffsets,
             view, comm_->name(), comm_->rank(), k, kNoRank, match_ ? &*match_ : nullptr);
@@ -92,14 +138,7 @@ bool CollectiveTask::Step(Fault* fault) {
         return true;
       }
       stage_ = Stage::kRun;
-      *fault = Begin();
-      if (*fault) {
-        // The others are about to wait for this rank's share: nothing but the abort word
-        // can tell them.
-        SetAbort(view, AbortCause::kInternal, comm_->rank());
-        stage_ = Stage::kDone;
-      }
-      return true;
+      return BeginInStep(&CollectiveTask::Begin, fault);
     }
     case Stage::kRun: {
       const bool shared = execution_ != Execution::kEachRank;
@@ -107,10 +146,14 @@ bool CollectiveTask::Step(Fault* fault) {
         FinishShared();
         return true;
       }
-      if (shared && !helps_) return false;
+      if (shared && !helps_) {
+        if (!EachRankChosen()) return false;
+        return BeginInStep(&CollectiveTask::BeginOwnShare, fault);
+      }
       const Executor& executor = shared ? CooperativeExecutor() : ClassicExecutor();
-      Executor::State state = executor.Advance(
-          run_, [this](bool last) { last ? Complete() : comm_->view().header->event.Notify(); });
+      Executor::State state = executor.Advance(run_->run, [this, &view, k](bool last) {
+        last ? Complete(view, k, NowNs(), false) : view.header->event.Notify();
+      });
       if (state == Executor::State::kFinished) shared ? FinishShared() : Finish();
       return state != Executor::State::kMustWait;
     }
@@ -120,71 +163,110 @@ bool CollectiveTask::Step(Fault* fault) {
   return true;
 }
 
+// Always true: the stage has changed.
+bool CollectiveTask::BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault) {
+  *fault = (this->*begin)();
+  if (*fault) {
+    // The others are about to wait for this rank's share: nothing but the abort word can tell them.
+    SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());
+    stage_ = Stage::kDone;
+  }
+  return true;
+}
+
+// Of one operation at most one thread becomes it, however late another one tries: the word only
+// grows, since operations of a slot are opened in order.
+bool CollectiveTask::BecomeOpener() {
+  const uint64_t k = descriptor_.sequence;
+  std::atomic<uint64_t>& opener = comm_->view().slot(k).opener;
+  uint64_t seen = opener.load(std::memory_order_seq_cst);
+  return seen <= k && opener.compare_exchange_strong(seen, k + 1, std::memory_order_seq_cst);
+}
+
+bool CollectiveTask::EachRankChosen() const {
+  const uint64_t k = descriptor_.sequence;
+  return comm_->view().slot(k).each_rank.load(std::memory_order_seq_cst) == k + 1;
+}
+
 Fault CollectiveTask::Begin() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
-  execution_ = ChooseExecution(view, k);
-  const bool may_execute = execution_ != Execution::kEachRank && MayExecute(view, comm_->rank());
+  const bool may_execute = MayExecute(view, comm_->rank());
+  const bool alone = MayBeAlone(view, descriptor_);
+  execution_ = alone ? Execution::kOneThread : ChooseExecution(view, k);
   // Sleepers that cannot go on before the operation is complete are woken then. Had it not been the
   // operation's turn they would be woken by the completion of the one before: they have announced
   // themselves before this thread's arrival, which they did not see, and that came before this
   // thread's look at `completed`.
-  if (!may_execute && owes_notice_) view.header->event.Notify();
-  if (execution_ == Execution::kEachRank) return PrepareRun(false);
-  if (!may_execute) return Fault::None();
-  Slot& slot = view.slot(k);
-  uint32_t nobody = 0;
-  const bool elected =
-      slot.opener.compare_exchange_strong(nobody, comm_->rank() + 1, std::memory_order_seq_cst);
-  if (!elected && execution_ == Execution::kOneThread) return Fault::None();
-  if (Fault f = PrepareRun(true)) return f;
-  helps_ = execution_ == Execution::kAllThreads;
-  if (!elected) return Fault::None();
-  slot.path.store(static_cast<uint32_t>(run_.shape.path), std::memory_order_relaxed);
-  if (helps_) {
-    OpenForAll(run_);
+  if (owes_notice_ && (execution_ == Execution::kEachRank || !may_execute))
     view.header->event.Notify();
-  } else {
-    ExecuteAlone(run_);
-    Complete();
-  }
+  if (execution_ == Execution::kEachRank) return BeginOwnShare();
+  if (!may_execute) return Fault::None();
+  const bool opener = BecomeOpener();
+  if (alone) return opener ? BeginAlone() : Fault::None();
+  helps_ = true;
+  run_ = TakeRun();
+  if (Fault f = PrepareRun(*run_, true)) return f;
+  if (!opener) return Fault::None();
+  view.slot(k).path.store(static_cast<uint32_t>(run_->run.shape.path), std::memory_order_relaxed);
+  OpenForAll(run_->run);
+  view.header->event.Notify();
   return Fault::None();
 }
 
-// All pieces are visible to this thread (claims.h), and to whoever reads `completed`.
-void CollectiveTask::Complete() {
+// By the opener, who alone may read the slot.
+Fault CollectiveTask::BeginAlone() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
-  view.slot(k).completed_ns.store(NowNs(), std::memory_order_relaxed);  // published by `completed`
-  view.header->completed.store(k + 1, std::memory_order_seq_cst);
-  view.header->event.Notify();
+  Slot& slot = view.slot(k);
+  if (ChooseExecution(view, k) == Execution::kEachRank) {
+    slot.each_rank.store(k + 1, std::memory_order_seq_cst);
+    view.header->event.Notify();
+    return BeginOwnShare();
+  }
+  CollectiveRun& prepared = ThreadValue<CollectiveRun>::Get();
+  if (Fault f = PrepareRun(prepared, true)) return f;
+  const Path path = prepared.run.shape.path;
+  slot.path.store(static_cast<uint32_t>(path), std::memory_order_relaxed);
+  ExecuteAlone(prepared.run);
+  completed_ns_ = NowNs();
+  comm_->NotePath(path);
+  Complete(view, k, completed_ns_, true);
+  stage_ = Stage::kDone;
+  return Fault::None();
+}
+
+Fault CollectiveTask::BeginOwnShare() {
+  execution_ = Execution::kEachRank;
+  run_ = TakeRun();
+  return PrepareRun(*run_, false);
 }
 
 void CollectiveTask::FinishShared() {
   const ControlView& view = comm_->view();
-  const Slot& slot = view.slot(descriptor_.sequence);
-  completed_ns_ = slot.completed_ns.load(std::memory_order_relaxed);
-  comm_->NotePath(static_cast<Path>(slot.path.load(std::memory_order_relaxed)));
-  Leave(view, descriptor_.sequence);
+  const Completion completion = CompletionOf(view, descriptor_.sequence);
+  completed_ns_ = completion.at_ns;
+  comm_->NotePath(completion.path);
+  if (!completion.left) Leave(view, descriptor_.sequence);
   stage_ = Stage::kDone;
 }
 
 void CollectiveTask::Finish() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
-  if (run_.phases == 0) {  // nothing to move: arriving was all
-    if (run_.barrier->fetch_add(1, std::memory_order_seq_cst) + 1 == comm_->size()) {
-      view.header->completed.store(k + 1, std::memory_order_seq_cst);
-      view.header->event.Notify();
-    }
+  const OpRun& run = run_->run;
+  if (run.phases == 0) {  // nothing to move: arriving was all
     completed_ns_ = NowNs();
+    if (run.barrier->fetch_add(1, std::memory_order_seq_cst) + 1 == comm_->size())
+      Complete(view, k, completed_ns_, false);
   } else {
     // The phase barrier can be over an instant before the last rank stored the time: then
     // now is right.
     int64_t at = view.slot(k).completed_ns.load(std::memory_order_relaxed);
-    completed_ns_ = view.header->completed.load(std::memory_order_seq_cst) > k && at ? at : NowNs();
+    completed_ns_ =
+        view.header->done.completed.load(std::memory_order_seq_cst) > k && at ? at : NowNs();
   }
-  comm_->NotePath(run_.shape.path);
+  comm_->NotePath(run.shape.path);
   Leave(view, k);
   stage_ = Stage::kDone;
 }
@@ -212,6 +294,15 @@ Fault CollectiveTask::Trouble() {
 }
 
 Task::Progress CollectiveTask::Advance(Fault* fault) {
+  const Progress progress = Go(fault);
+  if (progress == Progress::kDone) {
+    settled_ = true;
+    comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
+  }
+  return progress;
+}
+
+Task::Progress CollectiveTask::Go(Fault* fault) {
   if (!started_) {
     started_ = true;
     // This may be the enqueuing call: announce a large operation, but do not run it here.
@@ -221,12 +312,6 @@ Task::Progress CollectiveTask::Advance(Fault* fault) {
     while (stage_ != Stage::kDone && Step(fault)) {
     }
     if (stage_ == Stage::kDone) return Progress::kDone;
-    if (!waiting_) {
-      waiting_ = true;
-      waiting_since_ns_ = NowNs();
-      const bool forever = static_cast<Op>(descriptor_.op) == Op::kBarrier;  // semantics C.2
-      deadline_ = Deadline::After(forever ? -1 : comm_->config().exec_timeout_ms);
-    }
     // Whoever makes waiting pointless wakes all sleepers; the others' records are not worth
     // a look before.
     if (!std::exchange(slept_, false)) return Progress::kWaiting;
@@ -249,7 +334,20 @@ void CollectiveTask::WaitForProgress(int64_t limit_ns) {
   auto ready = [this, header] {
     return CanGoOn() || header->abort_word.load(std::memory_order_seq_cst) != 0;
   };
-  if (WaitPolicy::OfThread().Outlast(header->oversubscribed != 0, ready)) return;
+  const bool crowded = header->oversubscribed != 0;
+  // While it spins it mostly looks at the word that changes last, and leaves the slot's line to those
+  // who are still to come.
+  uint32_t looks = 0;
+  auto complete = [&] {
+    return stage_ == Stage::kMatch && !crowded && ++looks % 16 ? Completed() : ready();
+  };
+  if (WaitPolicy::OfThread().Outlast(crowded, complete)) return;
+  if (!waiting_) {  // the time-out begins; what a short wait took before does not count
+    waiting_ = true;
+    waiting_since_ns_ = NowNs();
+    const bool forever = static_cast<Op>(descriptor_.op) == Op::kBarrier;  // semantics C.2
+    deadline_ = Deadline::After(forever ? -1 : comm_->config().exec_timeout_ms);
+  }
   NoteWaiting(true);
   header->event.WaitOnce(ready, deadline_.Remaining(limit_ns));
   NoteWaiting(false);
@@ -257,7 +355,7 @@ void CollectiveTask::WaitForProgress(int64_t limit_ns) {
 
 // The lowest rank that is there speaks for all: they would all say the same.
 void CollectiveTask::NoteStall() const {
-  if (stage_ == Stage::kPost || !comm_->stall().Due(waiting_since_ns_)) return;
+  if (stage_ == Stage::kPost || !waiting_ || !comm_->stall().Due(waiting_since_ns_)) return;
   const ControlView& view = comm_->view();
   for (uint32_t r = 0; r < comm_->rank(); r++) {
     if (HasPosted(view, descriptor_.sequence, r)) return;

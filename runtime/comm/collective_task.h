@@ -14,6 +14,15 @@
 
 namespace hcclrun {
 
+// What an executor works on, made when the operation is begun. Its lists keep their memory for the
+// next operation.
+struct CollectiveRun {
+  OpRun run;
+  Operands operands;
+  VLayout layout;                // of V operations: what the plan consults
+  std::vector<Descriptor> all;  // private copies
+};
+
 // Goes through the stages below; every stage but the last may have to wait for other ranks.
 // A fault ends the task: a mismatch concerns this operation alone, a dead rank or a
 // time-out the communicator.
@@ -23,10 +32,18 @@ class CollectiveTask : public Task {
   CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor, const Buffer& in,
                  const Buffer& out, std::shared_ptr<const VArguments> v = nullptr);
 
+  // Goes on where `other` stands, which is empty then: the task of a stream in place of one that was
+  // advanced without one.
+  CollectiveTask(CollectiveTask&& other) noexcept;
+
   // Whoever is dropped before its end can never be made up for: the communicator goes out of use.
   ~CollectiveTask() override;
 
   Progress Advance(Fault* fault) override;
+  // For Stream::RunAtOnce().
+  static std::unique_ptr<Task> Keep(Task& task) {
+    return std::make_unique<CollectiveTask>(std::move(static_cast<CollectiveTask&>(task)));
+  }
   // In a stream that stops after a failure the operation still meets its peers, as skipped, so that
   // all ranks stay in step and nobody waits for it. One that has announced itself runs.
   bool RunsAfterFailure() const override { return true; }
@@ -47,6 +64,7 @@ class CollectiveTask : public Task {
     kDone,
   };
 
+  Progress Go(Fault* fault);
   bool CanGoOn() const;
   bool TryPostNow(bool* last = nullptr);
   // One attempt at the current stage; false when it must wait.
@@ -54,14 +72,18 @@ class CollectiveTask : public Task {
   bool Completed() const;
   // When it is the operation's turn: elects who begins, and begins if it is this thread.
   Fault Begin();
+  Fault BeginAlone();
+  Fault BeginOwnShare();
+  bool BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault);
+  bool BecomeOpener();
+  bool EachRankChosen() const;
   Fault OwnAddress(const Buffer& buffer, const char* parameter, char** address) const;
   // Makes the run of the own pieces, or with `for_all` of everybody's.
-  Fault PrepareRun(bool for_all);
-  Fault PrepareLayout(const std::vector<Descriptor>& all);
-  ExtentBytes ReachInto(uint32_t rank) const;
+  Fault PrepareRun(CollectiveRun& prepared, bool for_all);
+  Fault PrepareLayout(CollectiveRun& prepared);
+  ExtentBytes ReachInto(const CollectiveRun& prepared, uint32_t rank) const;
   Fault Trouble();  // what makes waiting pointless, if anything
   void Finish();
-  void Complete();  // in one thread, after all pieces are done
   void FinishShared();
   void NoteWaiting(bool begins) const;
   void NoteStall() const;
@@ -72,11 +94,11 @@ class CollectiveTask : public Task {
   Buffer in_, out_;
   std::shared_ptr<const VArguments> v_;
   std::optional<VMatch> match_;  // with v_
-  VLayout layout_;               // with v_: what the plan consults
   Stage stage_ = Stage::kPost;
   Deadline deadline_ = Deadline::Never();
   bool started_ = false;  // Advance() has been called
-  bool waiting_ = false;  // deadline_ is set
+  bool settled_ = false;  // counted in operations_done
+  bool waiting_ = false;  // deadline_ is set: it has slept
   bool slept_ = false;    // since the last look at what may have gone wrong
   int64_t waiting_since_ns_ = 0;
   int64_t completed_ns_ = 0;
@@ -84,9 +106,8 @@ class CollectiveTask : public Task {
   // This thread was the last to post and has not woken the others: it goes on at once, and what they
   // wait for is mostly what it does next.
   bool owes_notice_ = false;
-  bool helps_ = false;  // kAllThreads: run_ is there
-  Operands operands_;
-  OpRun run_;
+  bool helps_ = false;                  // kAllThreads: run_ is there
+  std::unique_ptr<CollectiveRun> run_;  // from kRun on, but for an operation that is done alone
 };
 
 }  // namespace hcclrun

@@ -1,9 +1,11 @@
 #include "comm/comm_table.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/thread_value.h"
 
 namespace hcclrun {
 namespace {
@@ -19,12 +21,21 @@ struct Table {
   std::map<void*, std::pair<std::weak_ptr<Communicator>, uint64_t>> windows;  // guarded by mutex
   uintptr_t next_comm = kFirstComm;                                           // guarded by mutex
   uintptr_t next_window = kFirstWindow;                                       // guarded by mutex
+  std::atomic<uint64_t> removals{0};  // of communicators; changed under mutex
 };
 
 Table& GetTable() {
   static Table* table = new Table();
   return *table;
 }
+
+// The communicator that a thread found last, which holds while none has been removed since: as in
+// device/handle_table.h. Keeps nothing alive.
+struct LastFound {
+  void* handle = nullptr;
+  uint64_t removals = 0;
+  std::weak_ptr<Communicator> comm;
+};
 
 }  // namespace
 
@@ -70,11 +81,16 @@ bool HasRankTableCommunicator(int32_t device) {
 
 Result<std::shared_ptr<Communicator>> FindOwnSide(void* handle) {
   Table& t = GetTable();
+  LastFound& last = ThreadValue<LastFound>::Get();
+  if (last.handle == handle && last.removals == t.removals.load(std::memory_order_acquire)) {
+    if (std::shared_ptr<Communicator> comm = last.comm.lock()) return comm;
+  }
   std::lock_guard<std::mutex> lock(t.mutex);
   auto it = t.comms.find(handle);
   if (it == t.comms.end()) {
     return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "communicator");
   }
+  last = {handle, t.removals.load(std::memory_order_relaxed), it->second};
   return it->second;
 }
 
@@ -90,6 +106,7 @@ Fault RemoveCommunicator(void* handle) {
     }
     comm = std::move(it->second);
     t.comms.erase(it);
+    t.removals.fetch_add(1, std::memory_order_release);
     std::erase_if(t.windows, [&](const auto& w) { return w.second.first.lock() == comm; });
   }
   comm->Destroy();

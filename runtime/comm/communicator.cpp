@@ -15,6 +15,7 @@
 #include "comm/matching.h"
 #include "comm/path_choice.h"
 #include "comm/symmetric_heap.h"
+#include "comm/thresholds.h"
 #include "comm/v_arguments.h"
 #include "device/heap.h"
 #include "shm/lifeline.h"
@@ -194,21 +195,41 @@ Fault Communicator::MakeArgumentRing() {
   return Fault::None();
 }
 
-Result<Buffer> Communicator::Locate(const void* address, uint64_t bytes, const char* parameter) {
-  Buffer buffer;
-  buffer.address = static_cast<char*>(const_cast<void*>(address));
-  buffer.bytes = bytes;
-  if (bytes == 0) return buffer;
+Fault Communicator::Locate(const void* address, uint64_t bytes, const char* parameter,
+                           Buffer* buffer) {
+  buffer->address = static_cast<char*>(const_cast<void*>(address));
+  buffer->bytes = bytes;
+  if (bytes == 0) return Fault::None();
+  const uint64_t map_generation = MemoryMapGeneration(), window_generation = windows_->generation();
+  for (const KnownMemory& known : known_) {
+    const uint64_t at = uint64_t(buffer->address - known.whole.address);
+    if (at >= known.whole.bytes || bytes > known.whole.bytes - at) continue;
+    if (known.map_generation != map_generation || known.window_generation != window_generation)
+      continue;
+    buffer->heap_offset = known.whole.heap_offset + at;
+    if (known.whole.window_offset != kNoWindow)
+      buffer->window_offset = known.whole.window_offset + at;
+    return Fault::None();
+  }
+  return LocateAnew(address, bytes, parameter, buffer);
+}
+
+// Also remembers the whole of what the buffer lies in, if the rest of it is like the buffer.
+Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* parameter,
+                               Buffer* buffer) {
+  KnownMemory known;
+  known.map_generation = MemoryMapGeneration();
+  known.window_generation = windows_->generation();
   MemoryInfo memory = FindMemory(address);
   if (memory.kind == MemoryKind::kPeerView || memory.imported) {
-    if (bytes > memory.size - uint64_t(buffer.address - memory.base)) {
+    if (bytes > memory.size - uint64_t(buffer->address - memory.base)) {
       return Fault(FaultKind::kOutsideAllocation,
                    {reinterpret_cast<uintptr_t>(address), bytes,
                     reinterpret_cast<uintptr_t>(memory.base), memory.size},
                    parameter);
     }
-    buffer.is_private = true;
-    return buffer;
+    buffer->is_private = true;
+    return Fault::None();
   }
   bool scattered = false;
   Result<HeapRange> range = ResolveRange(address, bytes, parameter, &scattered);
@@ -219,26 +240,40 @@ Result<Buffer> Communicator::Locate(const void* address, uint64_t bytes, const c
                   uint64_t(device_->id())},
                  parameter);
   }
-  buffer.is_private = scattered;
-  buffer.heap_offset = range->offset;
-  buffer.window_offset = windows_->OffsetOf(buffer.address, bytes, memory.identity);
-  return buffer;
+  buffer->is_private = scattered;
+  buffer->heap_offset = range->offset;
+  buffer->window_offset = windows_->OffsetOf(buffer->address, bytes, memory.identity);
+  if (memory.kind == MemoryKind::kNone || memory.device != device_) return Fault::None();
+  known.whole.address = memory.base;
+  known.whole.bytes = memory.size;
+  known.whole.heap_offset = memory.heap_offset;
+  known.whole.window_offset = windows_->OffsetOf(memory.base, memory.size, memory.identity);
+  // A mapping may be in a window only in part; allocations never are in one.
+  if (known.whole.window_offset != kNoWindow || memory.kind == MemoryKind::kAllocation ||
+      !windows_->Any()) {
+    known_[next_known_] = known;
+    next_known_ = (next_known_ + 1) % kKnown;
+  }
+  return Fault::None();
 }
 
 Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream) {
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
-  if (Fault f = AsyncFault()) return f;
+  if (!GoesOn()) {
+    if (Fault f = AsyncFault()) return f;
+  }
   if (Fault f = CheckStrict(*this, request)) return f;
+  std::lock_guard<std::mutex> lock(issue_mutex_);
+  PrefetchToPost(view(), next_sequence_, rank_);
   const uint32_t elem = ElementSize(request.dtype);
   const ExtentBytes extents =
       request.v ? VExtents(request.v->layout.Of(rank_))
                 : Extents(request.op, request.count, elem, size_, rank_, request.root);
-  Result<Buffer> in =
-      Locate(request.in, extents.in_bytes, request.op == Op::kBroadcast ? "buf" : "sendBuf");
-  if (!in.ok()) return in.fault();
-  Result<Buffer> out =
-      Locate(request.out, extents.out_bytes, request.op == Op::kBroadcast ? "buf" : "recvBuf");
-  if (!out.ok()) return out.fault();
+  const bool one_buffer = request.op == Op::kBroadcast;
+  Buffer in, out;
+  if (Fault f = Locate(request.in, extents.in_bytes, one_buffer ? "buf" : "sendBuf", &in)) return f;
+  if (Fault f = Locate(request.out, extents.out_bytes, one_buffer ? "buf" : "recvBuf", &out))
+    return f;
 
   Descriptor d;
   memset(&d, 0, sizeof d);
@@ -247,31 +282,29 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   d.reduce_op = static_cast<uint8_t>(request.reduce_op);
   d.root = request.root;
   d.count = request.count;
+  d.sequence = next_sequence_;
   if (request.v) {
     if (Fault f = MakeArgumentRing()) return f;
     d.count = request.v->layout.largest / elem;
     d.args_hash = request.v->matrix_hash;
+    d.args_offset = arguments_->OffsetOf(d.sequence);
   }
-  d.in_offset = in->heap_offset;
-  d.out_offset = out->heap_offset;
-  d.in_window = in->window_offset;
-  d.out_window = out->window_offset;
+  d.in_offset = in.heap_offset;
+  d.out_offset = out.heap_offset;
+  d.in_window = in.window_offset;
+  d.out_window = out.window_offset;
   d.stream = stream->id();
   d.call = static_cast<uint32_t>(request.call);
-  if (in->is_private) d.flags |= kFlagPrivateIn;
-  if (out->is_private) d.flags |= kFlagPrivateOut;
-  PathChoice choice = ChoosePath(*this, request, *in, *out);
+  if (in.is_private) d.flags |= kFlagPrivateIn;
+  if (out.is_private) d.flags |= kFlagPrivateOut;
+  PathChoice choice = ChoosePath(*this, request, in, out);
   if (choice.window) d.flags |= kFlagWindow;
   if (choice.unsafe) d.flags |= kFlagUnsafe;
 
-  std::lock_guard<std::mutex> lock(issue_mutex_);
-  d.sequence = next_sequence_;
-  if (request.v) d.args_offset = arguments_->OffsetOf(d.sequence);
-  auto task = std::make_unique<CollectiveTask>(shared_from_this(), d, *in, *out, request.v);
   RankRecord& record = view().ranks[rank_];
   record.call.store(d.call, std::memory_order_relaxed);
   record.last_op.store(d.op, std::memory_order_relaxed);
-  if (Fault f = stream->Enqueue(std::move(task))) return f;
+  if (Fault f = Queue(d, in, out, request, *stream)) return f;
   record.issued.store(++next_sequence_, std::memory_order_seq_cst);
   if (RankActivity* activity = Lifeline::Activity()) {
     activity->sequence.store(next_sequence_, std::memory_order_relaxed);
@@ -280,11 +313,24 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   return Fault::None();
 }
 
+// One that is likely to be over at once needs no task of its own, nor a reference to this
+// communicator, which the caller holds.
+Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
+                          const OpRequest& request, Stream& stream) {
+  if (!request.v && in.bytes + out.bytes <= kInlineBytes) {
+    CollectiveTask task(std::shared_ptr<Communicator>(std::shared_ptr<void>(), this), descriptor, in,
+                        out);
+    if (stream.RunAtOnce(task, CollectiveTask::Keep)) return Fault::None();
+  }
+  return stream.Enqueue(
+      std::make_unique<CollectiveTask>(shared_from_this(), descriptor, in, out, request.v));
+}
+
 Fault Communicator::AsyncFault() const {
   if (!connected()) return meeting_ ? meeting_->Outcome() : Fault::None();
   Abort abort = AbortOf(view());
   if (abort.cause == AbortCause::kNone) return Fault::None();
-  const uint64_t here = view().header->completed.load(std::memory_order_seq_cst);
+  const uint64_t here = view().header->done.completed.load(std::memory_order_seq_cst);
   switch (abort.cause) {
     case AbortCause::kRankFailed:
       // A rank that failed because another one had left before is not the cause.

@@ -163,7 +163,15 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
                                                        const CommConfig& config, Hello* hello);
   Fault CheckPeers();
   Fault MakeArgumentRing();
-  Result<Buffer> Locate(const void* address, uint64_t bytes, const char* parameter);
+  // Under issue_mutex_.
+  Fault Locate(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
+  Fault LocateAnew(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
+  Fault Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
+              const OpRequest& request, Stream& stream);
+  // As AsyncFault(), where that is mostly nothing.
+  bool GoesOn() const {
+    return connected() && view().header->abort_word.load(std::memory_order_seq_cst) == 0;
+  }
 
   Device* device_;
   uint32_t size_, rank_;
@@ -178,7 +186,17 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::unique_ptr<SymmetricHeap> windows_;
   std::unique_ptr<Liveness> liveness_;
 
+  // An allocation or mapping of this device that operations used lately, as a buffer; holds as long
+  // as the two generations are what they were before it was looked up.
+  struct KnownMemory {
+    uint64_t map_generation = 0, window_generation = 0;
+    Buffer whole;
+  };
+  static constexpr size_t kKnown = 4;
+
   std::mutex issue_mutex_;      // numbering and queueing are one step
+  KnownMemory known_[kKnown];   // guarded by issue_mutex_
+  size_t next_known_ = 0;       // guarded by issue_mutex_
   uint64_t next_sequence_ = 0;  // guarded by issue_mutex_
   // Sends and receives called so far by peer, by TransferEnd; empty before the first.
   // Guarded by issue_mutex_.

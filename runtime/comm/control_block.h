@@ -33,7 +33,6 @@ inline constexpr uint64_t kNoWindow = UINT64_MAX;
 // before it arrives, read by the others after they saw the arrival (acquire), immutable until the
 // slot is recycled.
 struct Descriptor {
-  uint64_t sequence;
   uint8_t op, dtype, reduce_op;  // Op, DataType, ReduceOp
   uint8_t flags;                 // kFlag...
   uint32_t root;
@@ -41,13 +40,22 @@ struct Descriptor {
   uint64_t in_offset, out_offset;  // in the rank's heap; unused when private
   // Slot offset of the window + offset in its mapping, kNoWindow when in none.
   uint64_t in_window, out_window;
-  uint64_t args_offset;  // V operations: their arrays in the rank's argument ring, in its heap
-  uint64_t args_hash;    // AlltoAllVC: of the whole matrix
   uint32_t stream;
   uint32_t call;  // CallId
-  uint64_t reserved[6];
+  // From here on, in shared memory of V operations alone: the others' part of a PostedCall is one
+  // cache line.
+  uint64_t args_offset;  // V operations: their arrays in the rank's argument ring, in its heap
+  uint64_t args_hash;    // AlltoAllVC: of the whole matrix
+  uint64_t sequence;     // not looked at in shared memory
 };
-static_assert(sizeof(Descriptor) == 128);
+inline constexpr size_t kDescriptorLine = offsetof(Descriptor, args_offset);
+
+// A descriptor in its place, with what says that it is there.
+struct alignas(64) PostedCall {
+  std::atomic<uint64_t> posted;  // sequence + 1
+  Descriptor call;
+};
+static_assert(offsetof(PostedCall, call) + kDescriptorLine == 64 && sizeof(PostedCall) == 128);
 
 enum DescriptorFlag : uint8_t {
   kFlagWindow = 1,     // A.10 items 1-7 hold on this rank
@@ -66,11 +74,18 @@ enum DescriptorFlag : uint8_t {
 //     set `failure`.
 //  3. When it is the operation's turn (`completed` == k) it is executed, in the way that
 //     comm/execution_choice.h says: `barrier` counts the ranks through the phases, or one thread
-//     makes itself the `opener` (compare-exchange from 0) and executes all or opens `claims` to
-//     everybody.
+//     makes itself the `opener` (compare-exchange from less than k + 1 to k + 1) and executes all or
+//     opens `claims` to everybody. Of an operation that may be done alone the opener decides: the
+//     others read nothing in the slot, which may be recycled at any time, but `each_rank`, which
+//     becomes k + 1 if every rank must do its own pieces after all.
 //  4. A rank that is done with the slot, well or not, counts itself in `left`. The last one resets
 //     the counters (relaxed) and stores epoch = k + kRingSlots (seq_cst), which publishes the
-//     resets: only now may anybody write into the slot again.
+//     resets: only now may anybody write into the slot again. An operation that one thread did alone
+//     is over for everybody then: that thread does the same on behalf of all ranks, which do not
+//     touch the slot again (Completions::alone tells them), after it has counted the operation as
+//     complete. This saves every other rank two misses on a line that all of them write. To a rank
+//     that still waits, `arrived` and `failure` of a recycled slot mean nothing: it looks at
+//     `completed` after them, which it then sees.
 // arrived, reference, failure, left and barrier grow by seq_cst read-modify-writes: they are also
 // conditions of EventCount waits. `posted` is written by one rank and only read by the others.
 struct alignas(64) Slot {
@@ -81,8 +96,11 @@ struct alignas(64) Slot {
   std::atomic<uint32_t> left;
   std::atomic<uint64_t> barrier;      // arrivals at the phases' ends so far
   std::atomic<int64_t> completed_ns;  // NowNs() of the last phase's end
-  std::atomic<uint32_t> opener;       // rank + 1, 0 = nobody yet
-  std::atomic<uint32_t> path;         // Path, with an opener; published by `completed`
+  std::atomic<uint64_t> opener;       // sequence + 1 of the last operation that was opened
+  std::atomic<uint64_t> each_rank;    // sequence + 1 of the last whose opener chose that
+  std::atomic<uint32_t> path;         // Path, with an opener; published by `completed`. It and
+                                      // completed_ns stay until the next operation in the slot is
+                                      // complete
   Claims claims;
 };
 
@@ -136,6 +154,25 @@ struct alignas(64) RankEvent {
   EventCount event;
 };
 
+// How far the operations have come, with what those that wait for it want to know at once, in one
+// cache line: whoever waits for an operation that another thread does alone looks at nothing else.
+//
+// All is written by the thread that completes operation k: it has seen completed == k, so there is
+// one writer at a time and each sees what the one before wrote. `completed` is stored last, seq_cst
+// (it is the condition of EventCount waits), and publishes the rest. Words about operation k are
+// overwritten by that of k + 1 (last_ns), or k + kRingSlots (the bits), whose writer has seen
+// completed == k + 1, or k + kRingSlots: a reader loads them (acquire, so that they come before) and
+// then `completed` once more, which tells it whether they were still about k.
+struct alignas(64) Completions {
+  // Operations complete so far: operation k may run when completed == k. Stored by the last rank
+  // through the last phase, by whoever executed alone, or by the last to leave a failed operation.
+  std::atomic<uint64_t> completed;
+  std::atomic<uint64_t> alone;    // bit k % kRingSlots: one thread did it, the slot is recycled
+  std::atomic<uint64_t> windows;  // bit k % kRingSlots, of those: on the window path
+  std::atomic<int64_t> last_ns;   // when the last one was complete
+};
+static_assert(kRingSlots == 64, "bits of a word");
+
 struct ControlHeader {
   uint64_t magic;
   uint32_t layout;
@@ -151,9 +188,7 @@ struct ControlHeader {
   // All sleeps on this communicator but those for transfers: one event count, since every change
   // concerns most ranks.
   alignas(64) EventCount event;
-  // Operations complete so far: operation k may run when completed == k. Stored by the last rank
-  // through the last phase, or by the last to leave a failed operation.
-  alignas(64) std::atomic<uint64_t> completed;
+  Completions done;
   // Arrivals at window rounds so far: round k is complete at (k + 1) * ranks. A rank that gives up
   // an incomplete round sets kWindowsBroken in it by compare-exchange, so that all ranks agree
   // about every round: it was complete before, or it and all later ones fail, also for a rank that
@@ -179,8 +214,7 @@ struct ControlView {
   RankRecord* ranks = nullptr;
   WindowEntry* windows = nullptr;           // [2][ranks]
   Slot* slots = nullptr;                    // [kRingSlots]
-  std::atomic<uint64_t>* posted = nullptr;  // [kRingSlots][ranks]: sequence + 1
-  Descriptor* descriptors = nullptr;        // [kRingSlots][ranks]
+  PostedCall* calls = nullptr;              // [kRingSlots][ranks]
   RankEvent* rank_events = nullptr;         // [ranks]
   TransferChannel* channels = nullptr;      // [ranks][ranks]: sender, receiver
 
@@ -190,11 +224,14 @@ struct ControlView {
   }
 
   Slot& slot(uint64_t sequence) const { return slots[sequence % kRingSlots]; }
+  PostedCall& call_of(uint64_t sequence, uint32_t rank) const {
+    return calls[sequence % kRingSlots * header->ranks + rank];
+  }
   std::atomic<uint64_t>& posted_by(uint64_t sequence, uint32_t rank) const {
-    return posted[sequence % kRingSlots * header->ranks + rank];
+    return call_of(sequence, rank).posted;
   }
   Descriptor& descriptor(uint64_t sequence, uint32_t rank) const {
-    return descriptors[sequence % kRingSlots * header->ranks + rank];
+    return call_of(sequence, rank).call;
   }
   EventCount& event_of(uint32_t rank) const { return rank_events[rank].event; }
   // Through which `rank`, as `end`, meets `peer`.
@@ -225,9 +262,7 @@ struct ControlView {
     v.ranks = reinterpret_cast<RankRecord*>(take(sizeof(RankRecord) * ranks));
     v.windows = reinterpret_cast<WindowEntry*>(take(sizeof(WindowEntry) * ranks * 2));
     v.slots = reinterpret_cast<Slot*>(take(sizeof(Slot) * kRingSlots));
-    v.posted =
-        reinterpret_cast<std::atomic<uint64_t>*>(take(sizeof(uint64_t) * kRingSlots * ranks));
-    v.descriptors = reinterpret_cast<Descriptor*>(take(sizeof(Descriptor) * kRingSlots * ranks));
+    v.calls = reinterpret_cast<PostedCall*>(take(sizeof(PostedCall) * kRingSlots * ranks));
     v.rank_events = reinterpret_cast<RankEvent*>(take(sizeof(RankEvent) * ranks));
     v.channels = reinterpret_cast<TransferChannel*>(take(sizeof(TransferChannel) * ranks * ranks));
     return {v, at};

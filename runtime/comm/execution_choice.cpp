@@ -67,10 +67,19 @@ Execution ChooseExecution(const ControlView& view, uint64_t sequence) {
   for (uint32_t r = 0; r < header.ranks; r++) {
     const uint8_t flags = view.descriptor(sequence, r).flags;
     window = window && (flags & kFlagWindow) && !(flags & kFlagUnsafe);
-    reachable = reachable && (flags & kFlagStaged) && !(flags & (kFlagPrivateIn | kFlagPrivateOut));
+    const bool staged = (flags & kFlagStaged) || header.ranks == 1;  // who is alone stages nothing
+    reachable = reachable && staged && !(flags & (kFlagPrivateIn | kFlagPrivateOut));
   }
   if (bytes > 0 && !window && !reachable) return Execution::kEachRank;
   return bytes <= one_thread ? Execution::kOneThread : Execution::kAllThreads;
+}
+
+bool MayBeAlone(const ControlView& view, const Descriptor& own) {
+  const ControlHeader& header = *view.header;
+  return static_cast<Engine>(header.engine) != Engine::kClassic &&
+         !IsVOperation(static_cast<Op>(own.op)) &&
+         BytesMoved(own, header.ranks) <=
+             (header.oversubscribed ? kOneThreadCrowded : kOneThreadSpacious);
 }
 
 bool MayExecute(const ControlView& view, uint32_t rank) {

@@ -14,7 +14,7 @@ enum class Execution {
   kAllThreads  // whoever comes, piece by piece
 };
 
-// Of operation `sequence`, which all ranks have posted without disagreement.
+// Of operation `sequence`, which all ranks have posted without disagreement and none has recycled.
 //
 // With more ranks than processors most ranks' threads are not running when the last one posts. If
 // each had to do its share the operation would take as many switches as there are ranks, twice; so
@@ -23,6 +23,11 @@ enum class Execution {
 // only the smallest operations gain, and of operations that are large for the caches none does.
 // Each rank does its own share, too, where a rank alone can reach its buffers or knows its arrays.
 Execution ChooseExecution(const ControlView& view, uint64_t sequence);
+
+// Whether an operation of this size may be done alone by the thread that opens it, who finds out
+// whether it is: ChooseExecution() says kOneThread or kEachRank. From facts of the own descriptor,
+// which agree with those of the others.
+bool MayBeAlone(const ControlView& view, const Descriptor& own);
 
 // Whether threads of this rank execute for others. Every process that does maps, page by page, what
 // it touches of all ranks' memory; in a job of hundreds of ranks that would be most of the machine.

@@ -1,5 +1,7 @@
 #include "comm/matching.h"
 
+#include <cstring>
+
 #include "base/clock.h"
 #include "comm/details.h"
 #include "comm/v_matching.h"
@@ -46,11 +48,15 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
   // Pairs with the recycler's store: its resets, and everybody's last reads of the old descriptors,
   // come before.
   if (slot.epoch.load(std::memory_order_seq_cst) != k) return false;
-  Descriptor& mine = view.descriptor(k, rank);
-  mine = descriptor;
-  if (v) v->Publish(k);
+  PostedCall& mine = view.call_of(k, rank);
+  if (v) {
+    mine.call = descriptor;
+    v->Publish(k);
+  } else {
+    std::memcpy(static_cast<void*>(&mine.call), &descriptor, kDescriptorLine);
+  }
   if (descriptor.flags & kFlagSkipped) Fail(slot, SlotFailure::kMismatch);
-  view.posted_by(k, rank).store(k + 1, v ? std::memory_order_seq_cst : std::memory_order_release);
+  mine.posted.store(k + 1, v ? std::memory_order_seq_cst : std::memory_order_release);
   view.ranks[rank].posted.store(k + 1, std::memory_order_relaxed);
 
   uint32_t reference = 0;
@@ -80,25 +86,96 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
   return true;
 }
 
-std::vector<Descriptor> Snapshot(const ControlView& view, uint64_t sequence) {
-  const Descriptor* first = &view.descriptor(sequence, 0);
-  return std::vector<Descriptor>(first, first + view.header->ranks);
+void Snapshot(const ControlView& view, uint64_t sequence, std::vector<Descriptor>* all) {
+  const uint32_t ranks = view.header->ranks;
+  all->resize(ranks);
+  const bool is_v = IsVOperation(static_cast<Op>(view.descriptor(sequence, 0).op));
+  for (uint32_t r = 0; r < ranks; r++) {
+    const Descriptor& posted = view.descriptor(sequence, r);
+    if (is_v) {
+      (*all)[r] = posted;
+    } else {
+      std::memcpy(static_cast<void*>(&(*all)[r]), &posted, kDescriptorLine);
+    }
+  }
+}
+
+void PrefetchToPost(const ControlView& view, uint64_t sequence, uint32_t rank) {
+  // For writing (1), as long as it stays in the cache (3).
+  __builtin_prefetch(&view.call_of(sequence, rank), 1, 3);
+  __builtin_prefetch(&view.slot(sequence), 1, 3);
+}
+
+namespace {
+
+// Gives the slot to operation sequence + kRingSlots.
+void Recycle(Slot& slot, uint64_t sequence) {
+  slot.arrived.store(0, std::memory_order_relaxed);
+  slot.reference.store(0, std::memory_order_relaxed);
+  slot.failure.store(0, std::memory_order_relaxed);
+  slot.left.store(0, std::memory_order_relaxed);
+  slot.barrier.store(0, std::memory_order_relaxed);
+  slot.claims.Reset();
+  slot.epoch.store(sequence + kRingSlots, std::memory_order_seq_cst);  // publishes the resets
+}
+
+}  // namespace
+
+void Complete(const ControlView& view, uint64_t sequence, int64_t at_ns, bool alone) {
+  Completions& done = view.header->done;
+  Slot& slot = view.slot(sequence);
+  // All published by `completed`.
+  slot.completed_ns.store(at_ns, std::memory_order_relaxed);
+  done.last_ns.store(at_ns, std::memory_order_relaxed);
+  const uint64_t bit = uint64_t{1} << (sequence % kRingSlots);
+  const uint64_t alones = done.alone.load(std::memory_order_relaxed);
+  if (alone) {
+    const uint64_t windows = done.windows.load(std::memory_order_relaxed);
+    const bool window =
+        slot.path.load(std::memory_order_relaxed) == static_cast<uint32_t>(Path::kWindow);
+    done.windows.store(window ? windows | bit : windows & ~bit, std::memory_order_relaxed);
+  }
+  if (((alones & bit) != 0) != alone) done.alone.store(alones ^ bit, std::memory_order_relaxed);
+  done.completed.store(sequence + 1, std::memory_order_seq_cst);
+  // Afterwards: what the slot says of a later operation must not be taken for this one's, so whoever
+  // sees it (acquire) sees that this one is complete.
+  if (alone) Recycle(slot, sequence);
+  view.header->event.Notify();  // also those that wait for the slot
+}
+
+Completion CompletionOf(const ControlView& view, uint64_t sequence) {
+  const Completions& done = view.header->done;
+  Slot& slot = view.slot(sequence);
+  const uint64_t before = done.completed.load(std::memory_order_seq_cst);
+  const uint64_t bit = uint64_t{1} << (sequence % kRingSlots);
+  const bool alone = done.alone.load(std::memory_order_acquire) & bit;
+  const bool window = done.windows.load(std::memory_order_acquire) & bit;
+  const int64_t last_ns = done.last_ns.load(std::memory_order_acquire);
+  const uint64_t after = done.completed.load(std::memory_order_seq_cst);
+  Completion c;
+  c.at_ns = before == sequence + 1 && after == before
+                ? last_ns
+                : slot.completed_ns.load(std::memory_order_relaxed);
+  // Where the bits may be about a later operation of the slot, it has been recycled, which only who
+  // was alone can have done as long as this rank has not left.
+  const bool about_this = after < sequence + kRingSlots ||
+                          slot.epoch.load(std::memory_order_seq_cst) == sequence;
+  c.left = alone || !about_this;
+  c.path = about_this && alone ? (window ? Path::kWindow : Path::kBuffered)
+                               : static_cast<Path>(slot.path.load(std::memory_order_relaxed));
+  return c;
 }
 
 void Leave(const ControlView& view, uint64_t sequence) {
   Slot& slot = view.slot(sequence);
   if (slot.left.fetch_add(1, std::memory_order_seq_cst) + 1 != view.header->ranks) return;
   const bool failed = slot.failure.load(std::memory_order_seq_cst) != 0;
-  slot.arrived.store(0, std::memory_order_relaxed);
-  slot.reference.store(0, std::memory_order_relaxed);
-  slot.failure.store(0, std::memory_order_relaxed);
-  slot.left.store(0, std::memory_order_relaxed);
-  slot.barrier.store(0, std::memory_order_relaxed);
-  slot.opener.store(0, std::memory_order_relaxed);
-  slot.claims.Reset();
-  slot.epoch.store(sequence + kRingSlots, std::memory_order_seq_cst);  // publishes the resets
-  if (failed) view.header->completed.store(sequence + 1, std::memory_order_seq_cst);
-  view.header->event.Notify();
+  Recycle(slot, sequence);
+  if (failed) {
+    Complete(view, sequence, NowNs(), false);
+  } else {
+    view.header->event.Notify();
+  }
 }
 
 RankPosition PositionOf(const ControlView& view, uint32_t rank) {

@@ -35,7 +35,23 @@ inline bool HasPosted(const ControlView& view, uint64_t sequence, uint32_t rank)
 }
 
 // Private copies of all descriptors; after AllArrived.
-std::vector<Descriptor> Snapshot(const ControlView& view, uint64_t sequence);
+void Snapshot(const ControlView& view, uint64_t sequence, std::vector<Descriptor>* all);
+
+// Has the lines that TryPost() writes fetched meanwhile.
+void PrefetchToPost(const ControlView& view, uint64_t sequence, uint32_t rank);
+
+// All pieces of the operation, whose turn it is, are done and visible to this thread: counts it as
+// complete and wakes whoever waits. `alone`: this thread did everything, with the path noted in the
+// slot; then all ranks are done with the slot, too, and must not touch it again.
+void Complete(const ControlView& view, uint64_t sequence, int64_t at_ns, bool alone);
+
+// About an operation that is complete, for a rank that has posted it and not left its slot.
+struct Completion {
+  bool left;  // the slot is left already, on behalf of all ranks
+  Path path;
+  int64_t at_ns;
+};
+Completion CompletionOf(const ControlView& view, uint64_t sequence);
 
 // The rank is done with the slot. The last rank recycles it; after a failure it also completes
 // the operation, for which every rank must leave only when the operation's turn has come

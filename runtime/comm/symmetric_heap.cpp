@@ -84,6 +84,7 @@ Result<uint64_t> SymmetricHeap::Register(void* address, uint64_t bytes) {
       known->slot_offset = offset;
       known->birth_round = rounds_;
       by_base_[known->base] = known;
+      Changed();
     }
     mapping = known;
     mapping->references++;
@@ -194,6 +195,7 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
   }
   std::lock_guard<std::mutex> lock(mutex_);
   mapping->heap_offsets = std::move(offsets);
+  Changed();
   return Fault::None();
 }
 
@@ -250,6 +252,7 @@ void SymmetricHeap::Drop(const std::shared_ptr<SymmetricMapping>& mapping) {
   // Other memory may have been mapped there and registered since.
   if (auto it = by_base_.find(mapping->base); it != by_base_.end() && it->second == mapping)
     by_base_.erase(it);
+  Changed();
 }
 
 bool SymmetricHeap::Deregister(uint64_t window) {
@@ -311,11 +314,17 @@ uint64_t SymmetricHeap::OffsetOf(const char* address, uint64_t bytes, uint64_t i
   return mapping.slot_offset + at;
 }
 
+bool SymmetricHeap::Any() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return !by_base_.empty();
+}
+
 void SymmetricHeap::Clear() {
   std::lock_guard<std::mutex> lock(mutex_);
   windows_.clear();
   by_identity_.clear();
   by_base_.clear();
+  Changed();
   slots_ = SlotAllocator(comm_->config().stride_bytes);
 }
 

@@ -55,6 +55,10 @@ class SymmetricHeap {
   // Slot offset + offset in the mapping of a range that lies in one registered mapping, `identity`
   // being that of the memory now mapped at the address (MemoryInfo); kNoWindow otherwise.
   uint64_t OffsetOf(const char* address, uint64_t bytes, uint64_t identity);
+  // Whether any mapping is registered.
+  bool Any();
+  // Grows whenever the answer of OffsetOf() may have changed; to be used like MemoryMapGeneration().
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   // Forgets all windows (communicator destroyed, A.9).
   void Clear();
 
@@ -69,6 +73,7 @@ class SymmetricHeap {
   Fault Exchange(SymmetricMapping* mapping, uint64_t user_bytes, uint64_t heap_offset);
   Fault Compare(const std::vector<WindowEntry>& entries, uint64_t round);
   Fault RoundFault(FaultKind kind, uint64_t round, uint64_t waited_ms);
+  void Changed() { generation_.fetch_add(1, std::memory_order_release); }  // under mutex_
   void Drop(const std::shared_ptr<SymmetricMapping>& mapping);
   uint64_t Add(Window window);
 
@@ -86,6 +91,7 @@ class SymmetricHeap {
   std::map<char*, std::shared_ptr<SymmetricMapping>> by_base_;         // guarded by mutex_
   std::map<uint64_t, Window> windows_;                                 // guarded by mutex_
   uint64_t next_window_ = 1;                                           // guarded by mutex_
+  std::atomic<uint64_t> generation_{1};
 };
 
 }  // namespace hcclrun

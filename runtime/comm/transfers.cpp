@@ -10,31 +10,34 @@ namespace hcclrun {
 Fault Communicator::SubmitTransfers(CallId call, const std::vector<TransferRequest>& requests,
                                     const std::shared_ptr<Stream>& stream) {
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
-  if (Fault f = AsyncFault()) return f;
+  if (!GoesOn()) {
+    if (Fault f = AsyncFault()) return f;
+  }
+  std::lock_guard<std::mutex> lock(issue_mutex_);
   std::vector<Transfer> transfers;
   transfers.reserve(requests.size());
   for (const TransferRequest& request : requests) {
-    Result<Buffer> buffer = Locate(request.buffer, request.count * ElementSize(request.dtype),
-                                   call == CallId::HcclSend   ? "sendBuf"
-                                   : call == CallId::HcclRecv ? "recvBuf"
-                                                              : "buf");
-    if (!buffer.ok()) return buffer.fault();
     Transfer t{};
+    const char* parameter = call == CallId::HcclSend   ? "sendBuf"
+                            : call == CallId::HcclRecv ? "recvBuf"
+                                                       : "buf";
+    if (Fault f = Locate(request.buffer, request.count * ElementSize(request.dtype), parameter,
+                         &t.buffer))
+      return f;
+    const Buffer& buffer = t.buffer;
     t.end = request.end;
     t.peer = request.peer;
-    t.buffer = *buffer;
     // The user may unmap the buffer before the transfer runs; the heap stays mapped.
-    if (!buffer->is_private) t.buffer.address = heap_base(rank_) + buffer->heap_offset;
+    if (!buffer.is_private) t.buffer.address = heap_base(rank_) + buffer.heap_offset;
     t.call.count = request.count;
-    t.call.offset = buffer->heap_offset;
+    t.call.offset = buffer.heap_offset;
     t.call.call = static_cast<uint32_t>(call);
     t.call.stream = stream->id();
     t.call.dtype = static_cast<uint8_t>(request.dtype);
-    t.call.is_private = buffer->is_private;
+    t.call.is_private = buffer.is_private;
     transfers.push_back(t);
   }
 
-  std::lock_guard<std::mutex> lock(issue_mutex_);
   RankRecord& record = view().ranks[rank_];
   const uint64_t number = record.transfers.load(std::memory_order_relaxed);
   for (Transfer& t : transfers) {

@@ -36,6 +36,10 @@ Result<std::shared_ptr<Context>> Context::Current() {
   return Fault(FaultKind::kNoContext);
 }
 
+bool Context::HasCurrent() {
+  return t_current && Table().Holds(reinterpret_cast<void*>(t_current));
+}
+
 void Context::SetCurrent(const std::shared_ptr<Context>& context) { t_current = context->id_; }
 
 void Context::SetCurrentId(uint64_t id) { t_current = id; }

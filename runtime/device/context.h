@@ -23,6 +23,8 @@ class Context : public std::enable_shared_from_this<Context> {
   static Result<std::shared_ptr<Context>> From(void* handle);
   // The calling thread's; kNoContext when it has none or it was destroyed.
   static Result<std::shared_ptr<Context>> Current();
+  // Whether Current() would find one.
+  static bool HasCurrent();
   static void SetCurrent(const std::shared_ptr<Context>& context);
   // Makes this thread work in the context with this id from now on, as far as it lives.
   static void SetCurrentId(uint64_t id);

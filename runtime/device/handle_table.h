@@ -5,12 +5,15 @@
 // and never destroyed: worker threads and exit handlers of the program may still call while
 // static objects go.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
+
+#include "base/thread_value.h"
 
 namespace hcclrun {
 
@@ -40,11 +43,24 @@ class HandleTable {
     std::unique_lock<std::shared_mutex> lock(mutex_);
     objects_.emplace(reinterpret_cast<uint64_t>(handle), std::move(object));
   }
-  // nullptr when the handle is not in the table.
+  // nullptr when the handle is not in the table. A thread that asks for the same object again
+  // needs no lock: what it found last still holds while nothing has been removed since. The count
+  // of removals is read (acquire) after the removal that the caller could know of had counted
+  // itself, under the lock; a removal that runs at the same time may come before or after.
   std::shared_ptr<T> Find(const void* handle) const {
+    Last& last = ThreadValue<Last>::Get();
+    if (last.IsAbout(this, handle)) {
+      if (std::shared_ptr<T> object = last.object.lock()) return object;
+    }
     std::shared_lock<std::shared_mutex> lock(mutex_);
     auto it = objects_.find(reinterpret_cast<uint64_t>(handle));
-    return it == objects_.end() ? nullptr : it->second;
+    if (it == objects_.end()) return nullptr;
+    last = {this, handle, removals_.load(std::memory_order_relaxed), it->second};
+    return it->second;
+  }
+  // Whether Find() would find something, without taking a reference to it.
+  bool Holds(const void* handle) const {
+    return ThreadValue<Last>::Get().IsAbout(this, handle) || Find(handle) != nullptr;
   }
   // The object leaves the table; nullptr when it is not there. Of two racing callers one gets it.
   std::shared_ptr<T> Remove(const void* handle) {
@@ -53,6 +69,7 @@ class HandleTable {
     if (it == objects_.end()) return nullptr;
     std::shared_ptr<T> object = std::move(it->second);
     objects_.erase(it);
+    removals_.fetch_add(1, std::memory_order_release);
     return object;
   }
   std::vector<std::shared_ptr<T>> All() const {
@@ -63,8 +80,21 @@ class HandleTable {
   }
 
  private:
+  // What a thread found last; keeps nothing alive.
+  struct Last {
+    const HandleTable* table = nullptr;
+    const void* handle = nullptr;
+    uint64_t removals = 0;  // at that time
+    std::weak_ptr<T> object;
+    bool IsAbout(const HandleTable* asked, const void* wanted) const {
+      return table == asked && handle == wanted &&
+             removals == asked->removals_.load(std::memory_order_acquire);
+    }
+  };
+
   const uint64_t prefix_;
   mutable std::shared_mutex mutex_;
+  std::atomic<uint64_t> removals_{0};  // changed under mutex_
   uint64_t last_ = 0;
   std::unordered_map<uint64_t, std::shared_ptr<T>> objects_;
 };

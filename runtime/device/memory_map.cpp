@@ -13,6 +13,7 @@ struct Maps {
   std::shared_mutex mutex;
   std::map<uintptr_t, MemoryInfo> memory;  // by base
   std::map<uintptr_t, uint64_t> spaces;    // heaps and reservations: base -> size
+  std::atomic<uint64_t> generation{1};     // of `memory`; changed under the mutex
 };
 
 Maps& Get() {
@@ -30,6 +31,8 @@ const MemoryInfo* FindLocked(const Maps& maps, uintptr_t address) {
 }
 
 }  // namespace
+
+uint64_t MemoryMapGeneration() { return Get().generation.load(std::memory_order_acquire); }
 
 MemoryInfo FindMemory(const void* address) {
   Maps& maps = Get();
@@ -105,6 +108,7 @@ void AddMemory(const MemoryInfo& info) {
   Maps& maps = Get();
   std::unique_lock<std::shared_mutex> lock(maps.mutex);
   maps.memory[Number(info.base)] = info;
+  maps.generation.fetch_add(1, std::memory_order_release);
 }
 
 MemoryInfo RemoveMemory(const void* base, MemoryKind kind) {
@@ -114,6 +118,7 @@ MemoryInfo RemoveMemory(const void* base, MemoryKind kind) {
   if (it == maps.memory.end() || it->second.kind != kind) return MemoryInfo();
   MemoryInfo info = it->second;
   maps.memory.erase(it);
+  maps.generation.fetch_add(1, std::memory_order_release);
   return info;
 }
 

@@ -38,6 +38,11 @@ struct MemoryInfo {
   bool imported = false;  // a mapping of a handle of another process
 };
 
+// Grows with every change of the map. What was looked up after a load of this value holds as long
+// as another load returns the same: a change counts itself (release) under the lock under which it
+// is made, and whoever knows that a change has been made sees it counted (acquire).
+uint64_t MemoryMapGeneration();
+
 // What `address` belongs to.
 MemoryInfo FindMemory(const void* address);
 

@@ -108,6 +108,50 @@ Fault Stream::Enqueue(std::unique_ptr<Task> task, std::atomic<uint64_t>* ticket)
   return Fault::None();
 }
 
+// The task is not in the queue while it is advanced, but counts as queued: as in AdvanceFront(),
+// nobody looks at the front meanwhile, and who queues others queues them behind.
+bool Stream::RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&)) {
+  Lock lock(mutex_);
+  if (driven_ || !tasks_.empty() || closed_ || abandoned_ || dropping_ || fault_) return false;
+  driven_ = true;
+  turns_++;
+  queued_++;
+  t_last_task = static_cast<uint32_t>(queued_);
+  advancing_ = true;
+  advances_user_code_ = false;
+  lock.unlock();
+  task.queued_by = ThreadId();
+  Fault fault;
+  const bool done = AdvanceTask(this, &task, &fault) == Task::Progress::kDone;
+  const bool well = done && !fault;
+  std::unique_ptr<Task> rest;
+  if (well) {
+    const int64_t at = task.CompletedAtNs();
+    last_completed_ns_ = at ? at : NowNs();
+  } else {
+    rest = keep(task);
+  }
+  lock.lock();
+  advancing_ = false;
+  if (well) {
+    completed_++;
+  } else {
+    tasks_.push_front(std::move(rest));
+    front_started_ = true;
+    front_waits_ = !done;
+    if (done) {
+      FinishFront(lock, std::move(fault));
+    } else if (abandoned_) {
+      DropTasks(lock);
+    } else if (completed_ < drop_until_) {
+      tasks_.front()->OnAbort();
+      FinishFront(lock, Fault::None());
+    }
+  }
+  EndTurn(Driver::kEnqueuer, false);
+  return true;
+}
+
 Fault Stream::Synchronize(int64_t timeout_ms) {
   if (RunsInThisThread()) {
     return Fault(FaultKind::kNotSupported,
@@ -121,7 +165,8 @@ Fault Stream::Synchronize(int64_t timeout_ms) {
   }
   if (aborts_ != aborts)
     return Fault(FaultKind::kStreamAborted, {reinterpret_cast<uintptr_t>(handle_)});
-  if (fault_) fault_returned_ = true;
+  if (!fault_) return Fault::None();
+  fault_returned_ = true;
   return fault_;
 }
 
@@ -170,7 +215,7 @@ Fault Stream::Stop() {
 
 void Stream::GiveUp(Lock& lock, uint64_t until) {
   drop_until_ = std::max(drop_until_, until);
-  while (completed_ < until && !(advancing_ && tasks_.front()->NeedsWorker())) {
+  while (completed_ < until && !(advancing_ && advances_user_code_)) {
     if (driven_) {
       Sleep(lock, Deadline::Never());
     } else {
@@ -202,7 +247,7 @@ void Stream::Close(bool wait) {
     abandoned_ = true;
     // A copy that runs is short, and its memory may be unmapped as soon as this returns. User code
     // may take long.
-    while (preparing_ || (advancing_ && !tasks_.front()->NeedsWorker()))
+    while (preparing_ || (advancing_ && !advances_user_code_))
       Sleep(lock, Deadline::Never());
     if (!driven_) {
       driven_ = true;
@@ -270,22 +315,25 @@ void Stream::Drive(Lock& lock, Driver who, uint64_t until, Deadline deadline) {
       }
       tasks_.front()->OnStreamFailed();
     }
-    Fault fault;
-    if (AdvanceFront(lock, &fault) == Task::Progress::kDone) {
-      FinishFront(lock, std::move(fault));
-      continue;
-    }
+    // One that has just said that it waits is waited for at once, by who has the time.
+    const bool waits = front_waits_ && who != Driver::kEnqueuer && deadline.never();
+    if (!waits && AdvanceFront(lock)) continue;
     if (who == Driver::kEnqueuer) break;
     if (abandoned_ || (who == Driver::kHost && deadline.passed())) continue;
     PrepareBehindFront(lock);
     if (abandoned_) continue;
     Task* task = tasks_.front().get();
     driver_waits_ = true;
+    front_waits_ = false;
     lock.unlock();
     task->WaitForProgress(deadline.Remaining(EventCount::kSliceNs));
     lock.lock();
     driver_waits_ = false;
   }
+  EndTurn(who, in_a_hurry);
+}
+
+void Stream::EndTurn(Driver who, bool in_a_hurry) {
   driven_ = false;
   if (!tasks_.empty() && who != Driver::kWorker) {
     // A waiting front may well be driven by the thread that synchronises next; anything else cannot
@@ -296,13 +344,9 @@ void Stream::Drive(Lock& lock, Driver who, uint64_t until, Deadline deadline) {
   if (closed_) worker_.notify_one();  // it may end
 }
 
-Task::Progress Stream::AdvanceFront(Lock& lock, Fault* fault) {
-  Task* task = tasks_.front().get();
-  front_started_ = true;
-  advancing_ = true;
-  lock.unlock();
+Task::Progress Stream::AdvanceTask(const Stream* stream, Task* task, Fault* fault) {
   const Stream* outer = t_running;
-  t_running = this;
+  t_running = stream;
   Task::Progress progress = Task::Progress::kDone;
   try {
     progress = task->Advance(fault);
@@ -312,18 +356,50 @@ Task::Progress Stream::AdvanceFront(Lock& lock, Fault* fault) {
     *fault = Fault(FaultKind::kInternal, "a task threw an exception");
   }
   t_running = outer;
+  return progress;
+}
+
+// True when the front is finished, false when it waits.
+bool Stream::AdvanceFront(Lock& lock) {
+  std::unique_ptr<Task>& front = tasks_.front();  // stays where it is when others are queued
+  Task* const task = front.get();
+  front_started_ = true;
+  advancing_ = true;
+  advances_user_code_ = task->NeedsWorker();
+  lock.unlock();
+  Fault fault;
+  const bool done = AdvanceTask(this, task, &fault) == Task::Progress::kDone;
+  const bool well = done && !fault;
+  if (well) {  // as in FinishFront(), without another turn of the lock
+    const int64_t at = task->CompletedAtNs();
+    last_completed_ns_ = at ? at : NowNs();
+    front.reset();
+  }
   lock.lock();
   advancing_ = false;
+  front_waits_ = !done;
   if (abandoned_ && sleepers_) progress_.notify_all();
-  return progress;
+  if (well) {
+    PopFront();
+    completed_++;
+    if (sleepers_) progress_.notify_all();
+  } else if (done) {
+    FinishFront(lock, std::move(fault));
+  }
+  return done;
+}
+
+void Stream::PopFront() {
+  tasks_.pop_front();
+  front_waits_ = false;
+  front_started_ = prepared_ > 0;
+  if (prepared_) prepared_--;
 }
 
 // The task dies before it counts as complete: who has synchronised may destroy what it used.
 void Stream::FinishFront(Lock& lock, Fault fault) {
   std::unique_ptr<Task> done = std::move(tasks_.front());
-  tasks_.pop_front();
-  front_started_ = prepared_ > 0;
-  if (prepared_) prepared_--;
+  PopFront();
   const uint64_t number = completed_ + 1;
   if (number <= drop_until_) fault = Fault();  // nobody waits for its outcome any more
   lock.unlock();
@@ -349,7 +425,7 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
 // The front waits or was announced, and does not move while preparing_ is set (Drive()
 // waits for that).
 void Stream::PrepareBehindFront(Lock& lock) {
-  if (preparing_) return;
+  if (preparing_ || prepared_ + 1 >= tasks_.size()) return;
   preparing_ = true;
   const void* order = tasks_.front()->Order();
   while (prepared_ + 1 < tasks_.size()) {
@@ -371,6 +447,7 @@ void Stream::DropTasks(Lock& lock) {
     tasks_.clear();
     prepared_ = 0;
     front_started_ = false;
+    front_waits_ = false;
     lock.unlock();
     size_t count = dropped.size();
     dropped.clear();

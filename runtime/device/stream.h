@@ -74,6 +74,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // As above; *ticket receives the number of the task, for WaitUntil(). It is set before the task
   // can run.
   Fault Enqueue(std::unique_ptr<Task> task, std::atomic<uint64_t>* ticket);
+  // Queues and advances at once a task that begins with a short step and mostly ends with it: `task`
+  // itself, which is the caller's, and if that was not all, what keep(task) makes of it, which is
+  // then the front of the queue. False, and nothing has happened, when the stream is not idle or not
+  // in order: then Enqueue().
+  bool RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&));
   // Waits for everything queued so far, driving the stream when nobody else does; returns the first
   // asynchronous fault. timeout_ms < 0 = forever.
   Fault Synchronize(int64_t timeout_ms);
@@ -129,8 +134,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool WaitLocked(Lock& lock, uint64_t until, Deadline deadline);
   void Sleep(Lock& lock, Deadline deadline);
   void Drive(Lock& lock, Driver who, uint64_t until, Deadline deadline);
-  Task::Progress AdvanceFront(Lock& lock, Fault* fault);
+  bool AdvanceFront(Lock& lock);
+  void EndTurn(Driver who, bool in_a_hurry);
+  static Task::Progress AdvanceTask(const Stream* stream, Task* task, Fault* fault);
   void FinishFront(Lock& lock, Fault fault);
+  void PopFront();
   void PrepareBehindFront(Lock& lock);
   void DropTasks(Lock& lock);
   void TellWorker(Wake wake);
@@ -148,7 +156,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // completed_ grew, the role became free, a step or Prepare() ended.
   std::condition_variable progress_;
   std::condition_variable worker_;  // work for the worker
-  // Only the driver pops, and uses the front outside the lock.
+  // Only the driver pops, and uses the front outside the lock: while it is in Advance() the front may
+  // be gone already.
   std::deque<std::unique_ptr<Task>> tasks_;
   uint64_t queued_ = 0;     // tasks ever queued; the number of the last one is its ticket
   uint64_t completed_ = 0;  // tasks ever finished or dropped
@@ -156,7 +165,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool driven_ = false;     // somebody holds the role
   uint64_t turns_ = 0;      // times the role was taken: how the worker sees the stream cared for
   bool front_started_ = false;  // the front was advanced or prepared
+  bool front_waits_ = false;    // its last Advance() said so, and nobody has waited since
   bool advancing_ = false;      // the driver is in Advance()
+  bool advances_user_code_ = false;  // with advancing_: the front's NeedsWorker()
   bool driver_waits_ = false;   // the driver is in WaitForProgress(): others may prepare
   bool preparing_ = false;      // somebody calls Prepare(); the front does not move meanwhile
   size_t prepared_ = 0;         // tasks directly behind the front whose Prepare() returned true

@@ -4,8 +4,9 @@
 // system call and the processor a switch, and in the common case a host thread comes and drives: so
 // after a cheap start the worker is only asked to look (Wake::kSoon). A looking worker sleeps in
 // short turns; it takes the role when the stream had tasks and no driver for one whole turn, during
-// which nobody took the role either. While it looks, asking it again costs nothing. It falls into
-// real sleep when it found nothing to do for kLooks turns.
+// which nobody took the role either. While it looks, asking it again costs nothing. Where host
+// threads keep taking the role its looks are in vain and become rarer. It falls into real sleep when
+// it found nothing to do for kLooks turns.
 //
 // Workers are detached and hold a reference to their stream. At the end of the process they simply
 // stop: what they use (tables, heaps) is never destroyed. All signals are blocked in them, so that
@@ -13,6 +14,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -24,7 +26,7 @@
 
 namespace hcclrun {
 namespace {
-constexpr std::chrono::microseconds kTurn{500};
+constexpr std::chrono::microseconds kTurn{500}, kLongestTurn{4000};
 constexpr int kLooks = 20;
 }  // namespace
 
@@ -58,6 +60,7 @@ void Stream::WorkerLoop() {
   bool pending = false;  // undriven tasks at the last look
   uint64_t turns = 0;    // turns_ at the last look
   int idle = 0;
+  std::chrono::microseconds turn = kTurn;
   for (;;) {
     bool undriven = !tasks_.empty() && !driven_;
     if (undriven && (worker_now_ || closed_ || (pending && turns == turns_))) {
@@ -69,12 +72,13 @@ void Stream::WorkerLoop() {
     }
     if (closed_ && completed_ == queued_) return;
     if (!undriven) worker_now_ = false;
+    turn = turns != turns_ ? std::min(turn * 2, kLongestTurn) : kTurn;
     pending = undriven;
     turns = turns_;
     idle = undriven ? 0 : idle + 1;
     if (idle <= kLooks) {
       worker_state_ = Worker::kLooking;
-      worker_.wait_for(lock, kTurn);
+      worker_.wait_for(lock, turn);
     } else {
       worker_state_ = Worker::kAsleep;
       worker_.wait(lock);

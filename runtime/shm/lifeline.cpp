@@ -100,8 +100,8 @@ void Lifeline::NoteWaiting(uint32_t missing, int32_t first) {
 }
 
 RankActivity* Lifeline::Activity() {
-  JobPage* page = Page();
-  return page && !InForkedChild() ? &page->activity[Rank()] : nullptr;
+  static RankActivity* const own = Page() ? &Page()->activity[Rank()] : nullptr;
+  return InForkedChild() ? nullptr : own;
 }
 
 }  // namespace hcclrun
