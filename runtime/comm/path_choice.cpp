@@ -38,9 +38,9 @@ PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer
   // Zero-copy memory is eligible like a window, and Broadcast with it; windows win where
   // both hold (A.10).
   const bool active = request.op != Op::kAllToAll && request.op != Op::kBarrier &&
-                      comm.config().places.one_server() &&  // D.10
                       ZeroCopyRanges::Get().IsActive(in.address, in.bytes) &&
-                      ZeroCopyRanges::Get().IsActive(out.address, out.bytes);
+                      ZeroCopyRanges::Get().IsActive(out.address, out.bytes) &&
+                      comm.config().places.one_server();  // D.10
   const bool direct = Settings::Get().direct || active;
   if (!UsesWindows(request.op) && !(active && request.op == Op::kBroadcast) &&
       !Settings::Get().direct)
