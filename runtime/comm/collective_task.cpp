@@ -8,6 +8,7 @@
 #include "comm/abort.h"
 #include "comm/liveness.h"
 #include "comm/matching.h"
+#include "comm/short_operation.h"
 #include "comm/thresholds.h"
 #include "shm/lifeline.h"
 #include "shm/wait_policy.h"
@@ -165,8 +166,8 @@ bool CollectiveTask::Step(Fault* fault) {
 
 // Always true: the stage has changed.
 bool CollectiveTask::BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault) {
-  *fault = (this->*begin)();
-  if (*fault) {
+  if (Fault f = (this->*begin)()) {
+    *fault = std::move(f);
     // The others are about to wait for this rank's share: nothing but the abort word can tell them.
     SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());
     stage_ = Stage::kDone;
@@ -219,16 +220,19 @@ Fault CollectiveTask::BeginAlone() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
   Slot& slot = view.slot(k);
-  if (ChooseExecution(view, k) == Execution::kEachRank) {
-    slot.each_rank.store(k + 1, std::memory_order_seq_cst);
-    view.header->event.Notify();
-    return BeginOwnShare();
+  Path path;
+  if (!ExecuteShort(*comm_, descriptor_, &path)) {
+    if (ChooseExecution(view, k) == Execution::kEachRank) {
+      slot.each_rank.store(k + 1, std::memory_order_seq_cst);
+      view.header->event.Notify();
+      return BeginOwnShare();
+    }
+    CollectiveRun& prepared = ThreadValue<CollectiveRun>::Get();
+    if (Fault f = PrepareRun(prepared, true)) return f;
+    path = prepared.run.shape.path;
+    ExecuteAlone(prepared.run);
   }
-  CollectiveRun& prepared = ThreadValue<CollectiveRun>::Get();
-  if (Fault f = PrepareRun(prepared, true)) return f;
-  const Path path = prepared.run.shape.path;
   slot.path.store(static_cast<uint32_t>(path), std::memory_order_relaxed);
-  ExecuteAlone(prepared.run);
   completed_ns_ = NowNs();
   comm_->NotePath(path);
   Complete(view, k, completed_ns_, true);

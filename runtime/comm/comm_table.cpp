@@ -56,7 +56,9 @@ Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle) {
   Result<std::shared_ptr<Communicator>> comm = FindOwnSide(handle);
   if (comm.ok()) {
     if ((*comm)->suspended.load(std::memory_order_relaxed)) return Fault(FaultKind::kSuspended);
-    if (Fault f = (*comm)->Connect()) return f;
+    if (!(*comm)->connected()) {
+      if (Fault f = (*comm)->Connect()) return f;
+    }
   }
   return comm;
 }

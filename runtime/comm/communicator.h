@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "base/call.h"
 #include "base/fault.h"
 #include "collective/types.h"
@@ -123,7 +124,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Fault Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream);
 
   // Numbers the transfers, which make one task of the stream, and queues it. Faults as Submit().
-  Fault SubmitTransfers(CallId call, const std::vector<TransferRequest>& requests,
+  Fault SubmitTransfers(CallId call, absl::Span<const TransferRequest> requests,
                         const std::shared_ptr<Stream>& stream);
 
   // What keeps the communicator from going on, if anything (semantics D.6, HcclGetCommAsyncError).

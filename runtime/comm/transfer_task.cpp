@@ -24,8 +24,7 @@ constexpr TransferEnd Other(TransferEnd end) {
 
 }  // namespace
 
-TransferTask::TransferTask(std::shared_ptr<Communicator> comm, CallId call,
-                           std::vector<Transfer> transfers)
+TransferTask::TransferTask(std::shared_ptr<Communicator> comm, CallId call, Transfers transfers)
     : comm_(std::move(comm)), call_(call), transfers_(std::move(transfers)) {
   for (const Transfer& t : transfers_) {
     bytes_ += t.buffer.bytes;
@@ -33,8 +32,27 @@ TransferTask::TransferTask(std::shared_ptr<Communicator> comm, CallId call,
   }
 }
 
+TransferTask::TransferTask(TransferTask&& other) noexcept
+    : comm_(other.comm_->shared_from_this()),
+      call_(other.call_),
+      transfers_(std::move(other.transfers_)),
+      bytes_(other.bytes_),
+      copies_(std::exchange(other.copies_, {})),
+      has_private_sends_(other.has_private_sends_),
+      started_(other.started_),
+      over_(other.over_),
+      settled_(std::exchange(other.settled_, true)),
+      waiting_(other.waiting_),
+      slept_(other.slept_),
+      deadline_(other.deadline_),
+      waiting_since_ns_(other.waiting_since_ns_),
+      completed_ns_(other.completed_ns_),
+      fault_(std::move(other.fault_)) {
+  queued_by = std::exchange(other.queued_by, 0);
+}
+
 TransferTask::~TransferTask() {
-  if (started_)
+  if (started_ && !settled_)
     comm_->view().ranks[comm_->rank()].transfers_done.fetch_add(1, std::memory_order_seq_cst);
   if (queued_by != 0 && !over_) SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
   for (uint64_t offset : copies_) comm_->device()->heap().Free(offset);
@@ -198,6 +216,10 @@ Fault TransferTask::CopyOutPrivateSends() {
 Task::Progress TransferTask::Advance(Fault* fault) {
   const Progress progress = Go(fault);
   over_ = progress == Progress::kDone;
+  if (over_) {
+    settled_ = true;
+    comm_->view().ranks[comm_->rank()].transfers_done.fetch_add(1, std::memory_order_seq_cst);
+  }
   return progress;
 }
 
@@ -231,13 +253,8 @@ Task::Progress TransferTask::Go(Fault* fault) {
     } while (worked);
     if (AllDone()) {
       if (completed_ns_ == 0) completed_ns_ = NowNs();
-      *fault = std::move(fault_);
+      if (fault_) *fault = std::move(fault_);
       return Progress::kDone;
-    }
-    if (!waiting_) {
-      waiting_ = true;
-      waiting_since_ns_ = NowNs();
-      deadline_ = Deadline::After(comm_->config().exec_timeout_ms);
     }
     // As in CollectiveTask: whoever makes waiting pointless wakes all sleepers.
     if (!std::exchange(slept_, false)) return Progress::kWaiting;
@@ -329,13 +346,18 @@ void TransferTask::WaitForProgress(int64_t limit_ns) {
     return AnyCanGoOn() || view.header->abort_word.load(std::memory_order_seq_cst) != 0;
   };
   if (WaitPolicy::OfThread().Outlast(view.header->oversubscribed != 0, ready)) return;
+  if (!waiting_) {
+    waiting_ = true;
+    waiting_since_ns_ = NowNs();
+    deadline_ = Deadline::After(comm_->config().exec_timeout_ms);
+  }
   NoteWaiting(true);
   view.event_of(comm_->rank()).WaitOnce(ready, deadline_.Remaining(limit_ns));
   NoteWaiting(false);
 }
 
 void TransferTask::NoteStall() const {
-  if (comm_->stall().Due(waiting_since_ns_)) TellStall(LateFault());
+  if (waiting_ && comm_->stall().Due(waiting_since_ns_)) TellStall(LateFault());
 }
 
 // For the launcher's verdict: whom this rank sleeps for.

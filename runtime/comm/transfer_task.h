@@ -4,8 +4,10 @@
 // before the stream has come to it: the other end may move the bytes as soon as both have posted.
 
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "base/call.h"
 #include "comm/communicator.h"
 #include "comm/control_block.h"
@@ -31,12 +33,20 @@ struct Transfer {
   char* remote = nullptr;  // the peer's buffer, null where only the peer can address it
 };
 
+using Transfers = absl::InlinedVector<Transfer, 1>;
+
 class TransferTask : public Task {
  public:
-  TransferTask(std::shared_ptr<Communicator> comm, CallId call, std::vector<Transfer> transfers);
+  TransferTask(std::shared_ptr<Communicator> comm, CallId call, Transfers transfers);
+  // As CollectiveTask's.
+  TransferTask(TransferTask&& other) noexcept;
   ~TransferTask() override;
 
   Progress Advance(Fault* fault) override;
+  // For Stream::RunAtOnce().
+  static std::unique_ptr<Task> Keep(Task& task) {
+    return std::make_unique<TransferTask>(std::move(static_cast<TransferTask&>(task)));
+  }
   // As a collective: the peers learn that the transfer was skipped.
   bool RunsAfterFailure() const override { return true; }
   void OnStreamFailed() override;
@@ -69,13 +79,14 @@ class TransferTask : public Task {
 
   std::shared_ptr<Communicator> comm_;
   const CallId call_;
-  std::vector<Transfer> transfers_;
+  Transfers transfers_;
   uint64_t bytes_ = 0;
   std::vector<uint64_t> copies_;  // of private sends, heap offsets
   bool has_private_sends_ = false;
   bool started_ = false;  // Advance() has been called
   bool over_ = false;     // and has returned kDone
-  bool waiting_ = false;  // deadline_ is set
+  bool settled_ = false;  // counted in transfers_done
+  bool waiting_ = false;  // deadline_ is set: it has slept
   bool slept_ = false;    // since the last look at what makes waiting pointless
   Deadline deadline_ = Deadline::Never();
   int64_t waiting_since_ns_ = 0;

@@ -3,19 +3,21 @@
 #include <cstring>
 
 #include "comm/communicator.h"
+#include "comm/thresholds.h"
 #include "comm/transfer_task.h"
 
 namespace hcclrun {
 
-Fault Communicator::SubmitTransfers(CallId call, const std::vector<TransferRequest>& requests,
+Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferRequest> requests,
                                     const std::shared_ptr<Stream>& stream) {
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
   if (!GoesOn()) {
     if (Fault f = AsyncFault()) return f;
   }
   std::lock_guard<std::mutex> lock(issue_mutex_);
-  std::vector<Transfer> transfers;
+  Transfers transfers;
   transfers.reserve(requests.size());
+  uint64_t bytes = 0;
   for (const TransferRequest& request : requests) {
     Transfer t{};
     const char* parameter = call == CallId::HcclSend   ? "sendBuf"
@@ -25,6 +27,7 @@ Fault Communicator::SubmitTransfers(CallId call, const std::vector<TransferReque
                          &t.buffer))
       return f;
     const Buffer& buffer = t.buffer;
+    bytes += buffer.bytes;
     t.end = request.end;
     t.peer = request.peer;
     // The user may unmap the buffer before the transfer runs; the heap stays mapped.
@@ -45,11 +48,18 @@ Fault Communicator::SubmitTransfers(CallId call, const std::vector<TransferReque
     t.number = next_transfer_[t.end][t.peer]++;
     t.call.number = number;
   }
-  auto task = std::make_unique<TransferTask>(shared_from_this(), call, transfers);
   record.call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
-  if (Fault f = stream->Enqueue(std::move(task))) {
-    for (const Transfer& t : transfers) next_transfer_[t.end][t.peer]--;
-    return f;
+  bool queued = false;
+  if (bytes <= kInlineBytes) {  // as Communicator::Queue()
+    TransferTask task(std::shared_ptr<Communicator>(std::shared_ptr<void>(), this), call, transfers);
+    queued = stream->RunAtOnce(task, TransferTask::Keep);
+  }
+  if (!queued) {
+    if (Fault f = stream->Enqueue(
+            std::make_unique<TransferTask>(shared_from_this(), call, transfers))) {
+      for (const Transfer& t : transfers) next_transfer_[t.end][t.peer]--;
+      return f;
+    }
   }
   record.transfers.store(number + 1, std::memory_order_relaxed);
   for (const Transfer& t : transfers) {

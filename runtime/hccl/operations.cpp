@@ -25,6 +25,15 @@ static_assert(int(ReduceOp::kSum) == HCCL_REDUCE_SUM && int(ReduceOp::kProd) == 
 
 namespace {
 
+// Mostly everything is in order, which is found without making a Fault.
+Fault CheckReductionQuickly(uint64_t count, const char* parameter, int32_t type, int32_t op) {
+  if (count <= kMaxCount && op >= 0 && op <= 3 && type >= 0 && type <= 255 &&
+      ElementSize(static_cast<DataType>(type)) != 0 &&
+      ReductionSupported(static_cast<DataType>(type), static_cast<ReduceOp>(op)))
+    return Fault::None();
+  return CheckReduction(count, parameter, type, op);
+}
+
 // For operations with a root, whose range depends on the communicator.
 Fault SubmitRooted(const OpRequest& request, const std::shared_ptr<Communicator>& comm,
                    aclrtStream stream) {
@@ -49,7 +58,7 @@ HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataT
     if (!sendBuf) return Null("sendBuf");
     if (!recvBuf) return Null("recvBuf");
     if (!stream) return Null("stream");
-    if (Fault f = CheckReduction(count, "count", RawValue(dataType), RawValue(op))) return f;
+    if (Fault f = CheckReductionQuickly(count, "count", RawValue(dataType), RawValue(op))) return f;
     OpRequest r =
         Request(Op::kAllReduce, CallId::HcclAllReduce, RawValue(dataType), count, sendBuf, recvBuf);
     r.reduce_op = static_cast<ReduceOp>(RawValue(op));
@@ -66,7 +75,7 @@ HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount,
     if (!comm) return Null("comm");
     if (!sendBuf) return Null("sendBuf");
     if (!recvBuf) return Null("recvBuf");
-    if (Fault f = CheckReduction(recvCount, "recvCount", RawValue(dataType), RawValue(op)))
+    if (Fault f = CheckReductionQuickly(recvCount, "recvCount", RawValue(dataType), RawValue(op)))
       return f;
     OpRequest r = Request(Op::kReduceScatter, CallId::HcclReduceScatter, RawValue(dataType),
                           recvCount, sendBuf, recvBuf);
@@ -140,7 +149,7 @@ HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType
     if (!sendBuf) return Null("sendBuf");
     if (!recvBuf) return Null("recvBuf");
     if (!stream) return Null("stream");
-    if (Fault f = CheckReduction(count, "count", RawValue(dataType), RawValue(op))) return f;
+    if (Fault f = CheckReductionQuickly(count, "count", RawValue(dataType), RawValue(op))) return f;
     OpRequest r =
         Request(Op::kReduce, CallId::HcclReduce, RawValue(dataType), count, sendBuf, recvBuf);
     r.reduce_op = static_cast<ReduceOp>(RawValue(op));

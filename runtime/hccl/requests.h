@@ -36,12 +36,12 @@ inline Fault Submit(const OpRequest& request, const std::shared_ptr<Communicator
   return comm->Submit(request, *s);
 }
 
-inline Fault SubmitTransfers(CallId call, const std::vector<TransferRequest>& requests,
+inline Fault SubmitTransfers(CallId call, absl::Span<const TransferRequest> requests,
                              const std::shared_ptr<Communicator>& comm, aclrtStream stream) {
   Result<std::shared_ptr<Stream>> s = Stream::From(stream);
   if (!s.ok()) return s.fault();
   if (InGroup()) {
-    KeepTransfers(comm, requests, *s);
+    KeepTransfers(comm, {requests.begin(), requests.end()}, *s);
     return Fault::None();
   }
   return comm->SubmitTransfers(call, requests, *s);

@@ -32,8 +32,8 @@ Fault SubmitOne(CallId call, TransferEnd end, void* buffer, uint64_t count, int3
     return NotAllowed(absl::StrCat(parameter, " is ", peer,
                                    ", the own rank; transfers to oneself take HcclBatchSendRecv"));
   }
-  return SubmitTransfers(call, {{end, peer, static_cast<DataType>(type), count, buffer}}, *c,
-                         stream);
+  const TransferRequest request{end, peer, static_cast<DataType>(type), count, buffer};
+  return SubmitTransfers(call, absl::MakeConstSpan(&request, 1), *c, stream);
 }
 
 // Sends of a batch to the own rank meet its receives from the own rank; one that is left over would

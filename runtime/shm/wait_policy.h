@@ -10,6 +10,7 @@
 #include <sched.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -33,22 +34,24 @@ class WaitPolicy {
       futex_only_--;
       return ready();
     }
+    if (ready()) return true;
+    int64_t before = NowNs();
     for (int i = 0; i < kYields; i++) {
-      if (ready()) return true;
-      int64_t before = NowNs();
       sched_yield();
-      if (NowNs() - before > kLateYieldNs) {
+      const int64_t now = NowNs();
+      if (now - std::exchange(before, now) > kLateYieldNs) {
         futex_only_ = backoff_;
         backoff_ = backoff_ * 2 > kMaxBackoff ? kMaxBackoff : backoff_ * 2;
         prompt_yields_ = 0;
         return ready();
       }
+      if (ready()) return true;
       if (++prompt_yields_ > kPromptYields) {
         prompt_yields_ = 0;
         backoff_ = backoff_ / 2 < kMinBackoff ? kMinBackoff : backoff_ / 2;
       }
     }
-    return ready();
+    return false;
   }
 
  private:
