@@ -107,7 +107,7 @@ Fault CollectiveTask::PrepareRun(CollectiveRun& prepared, bool for_all) {
     if (extents.in_bytes) operands.in[r] = comm_->heap_base(r) + all[r].in_offset;
     if (extents.out_bytes) operands.out[r] = comm_->heap_base(r) + all[r].out_offset;
   }
-  run.streaming = moved >= kStreamingBytes;
+  run.streaming = moved >= StreamingBytes();
   return run.shape.path == Path::kBuffered && ranks > 1 ? comm_->CommitStages() : Fault::None();
 }
 

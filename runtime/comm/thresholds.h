@@ -9,8 +9,10 @@ namespace hcclrun {
 // microseconds.
 inline constexpr uint64_t kInlineBytes = 16 << 10;
 
-// Bytes moved from which stores bypass the caches. A reader right behind the operation loses by it
-// below about this size and wins above; benchmarks without a reader would like it lower.
-inline constexpr uint64_t kStreamingBytes = uint64_t{32} << 20;
+// Bytes moved from which stores bypass the caches: what the last-level cache holds, where that is
+// known, since what an operation writes beyond it is gone from there before anybody reads it; 8 to
+// 32 MiB. With a larger cache a reader right behind the operation loses by it below about 32 MiB and
+// wins above.
+uint64_t StreamingBytes();
 
 }  // namespace hcclrun

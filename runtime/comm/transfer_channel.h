@@ -23,7 +23,7 @@
 namespace hcclrun {
 
 inline constexpr uint32_t kTransferSlots = 2;  // a batch may post two items of a pair at once
-inline constexpr uint64_t kTransferPart = uint64_t{256} << 10;
+inline constexpr uint64_t kTransferPart = uint64_t{64} << 10;
 
 // One end's side of a transfer: plain data, immutable from posting to leaving.
 struct TransferCall {

@@ -142,7 +142,7 @@ bool TransferTask::Move(Transfer& t) {
     const char* from = t.end == kSenderEnd ? mine : theirs;
     if (to != from) {
       CopyBytes(&to, 1, from, std::min(kTransferPart, t.buffer.bytes - at),
-                t.buffer.bytes >= kStreamingBytes);
+                2 * t.buffer.bytes >= StreamingBytes());
     }
     worked = true;
     if (slot.moved.fetch_add(1, std::memory_order_seq_cst) + 1 == t.parts) {
