@@ -41,6 +41,7 @@ class Cooperative : public Executor {
       const uint64_t opened = run.claims->open.load(std::memory_order_seq_cst);
       if (opened == 0) break;
       const uint64_t phase = (opened & 0xffffffff) - 1;
+      if (phase >= run.phases) break;  // no thread that keeps to the protocol opened it
       const uint64_t pieces = PiecesOf(run, phase);
       const uint32_t home = OwnHome(run);
       uint64_t finished = Empty(run, opened, phase, home, pieces);
@@ -68,8 +69,9 @@ class Cooperative : public Executor {
 
   bool CanAdvance(const OpRun& run) const override {
     const uint64_t opened = run.claims->open.load(std::memory_order_seq_cst);
-    return opened != 0 &&
-           run.claims->Any(opened, run.homes, PiecesOf(run, (opened & 0xffffffff) - 1));
+    const uint64_t phase = (opened & 0xffffffff) - 1;
+    return opened != 0 && phase < run.phases &&
+           run.claims->Any(opened, run.homes, PiecesOf(run, phase));
   }
 
  private:

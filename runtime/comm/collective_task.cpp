@@ -194,7 +194,7 @@ Fault CollectiveTask::Begin() {
   const uint64_t k = descriptor_.sequence;
   const bool may_execute = MayExecute(view, comm_->rank());
   const bool alone = MayBeAlone(view, descriptor_);
-  execution_ = alone ? Execution::kOneThread : ChooseExecution(view, k);
+  execution_ = alone ? Execution::kOneThread : ChooseExecution(view, descriptor_);
   // Sleepers that cannot go on before the operation is complete are woken then. Had it not been the
   // operation's turn they would be woken by the completion of the one before: they have announced
   // themselves before this thread's arrival, which they did not see, and that came before this
@@ -222,7 +222,7 @@ Fault CollectiveTask::BeginAlone() {
   Slot& slot = view.slot(k);
   Path path;
   if (!ExecuteShort(*comm_, descriptor_, &path)) {
-    if (ChooseExecution(view, k) == Execution::kEachRank) {
+    if (ChooseExecution(view, descriptor_) == Execution::kEachRank) {
       slot.each_rank.store(k + 1, std::memory_order_seq_cst);
       view.header->event.Notify();
       return BeginOwnShare();

@@ -19,6 +19,7 @@
 #include "comm/v_arguments.h"
 #include "device/heap.h"
 #include "shm/lifeline.h"
+#include "shm/private_copy.h"
 
 namespace hcclrun {
 namespace {
@@ -164,8 +165,8 @@ Fault Communicator::CheckPeers() {
   uint64_t smallest = UINT64_MAX;
   for (uint32_t r = 0; r < size_; r++) {
     const RankRecord& record = view().ranks[r];
-    const uint64_t a = record.stage_a, b = record.stage_b, bytes = record.stage_bytes,
-                   heap = heap_bytes(r);
+    const uint64_t a = PrivateCopy(record.stage_a), b = PrivateCopy(record.stage_b),
+                   bytes = PrivateCopy(record.stage_bytes), heap = heap_bytes(r);
     if (bytes > heap || a > heap - bytes || b > heap - bytes) {
       return Fault(FaultKind::kInternal, "a peer announced HCCL buffers outside its heap");
     }

@@ -210,6 +210,8 @@ enum class AbortCause : uint32_t {
 // The block's parts, computed from the number of ranks. Plain pointers into the mapping;
 // copies are cheap.
 struct ControlView {
+  // Ranks: this process' own number. What leads to an address is never read from the block.
+  uint32_t size = 0;
   ControlHeader* header = nullptr;
   RankRecord* ranks = nullptr;
   WindowEntry* windows = nullptr;           // [2][ranks]
@@ -225,7 +227,7 @@ struct ControlView {
 
   Slot& slot(uint64_t sequence) const { return slots[sequence % kRingSlots]; }
   PostedCall& call_of(uint64_t sequence, uint32_t rank) const {
-    return calls[sequence % kRingSlots * header->ranks + rank];
+    return calls[sequence % kRingSlots * size + rank];
   }
   std::atomic<uint64_t>& posted_by(uint64_t sequence, uint32_t rank) const {
     return call_of(sequence, rank).posted;
@@ -238,20 +240,21 @@ struct ControlView {
   TransferChannel& channel(uint32_t rank, TransferEnd end, uint32_t peer) const {
     const uint64_t sender = end == kSenderEnd ? rank : peer;
     const uint64_t receiver = end == kSenderEnd ? peer : rank;
-    return channels[sender * header->ranks + receiver];
+    return channels[sender * size + receiver];
   }
   // Wakes every sleeper of the communicator.
   void NotifyAll() const {
     header->event.Notify();
-    for (uint32_t r = 0; r < header->ranks; r++) event_of(r).Notify();
+    for (uint32_t r = 0; r < size; r++) event_of(r).Notify();
   }
   WindowEntry& window(uint64_t round, uint32_t rank) const {
-    return windows[round % 2 * header->ranks + rank];
+    return windows[round % 2 * size + rank];
   }
 
  private:
   static std::pair<ControlView, uint64_t> Lay(char* base, uint32_t ranks) {
     ControlView v;
+    v.size = ranks;
     uint64_t at = 0;
     auto take = [&](uint64_t bytes) {
       char* p = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(base) + at);

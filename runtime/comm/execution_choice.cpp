@@ -64,22 +64,21 @@ uint64_t BytesMoved(const Descriptor& d, uint32_t ranks) {
   return bytes;
 }
 
-Execution ChooseExecution(const ControlView& view, uint64_t sequence) {
+Execution ChooseExecution(const ControlView& view, const Descriptor& own) {
   const ControlHeader& header = *view.header;
   const Engine engine = static_cast<Engine>(header.engine);
-  const Descriptor& first = view.descriptor(sequence, 0);
-  if (engine == Engine::kClassic || IsVOperation(static_cast<Op>(first.op)))
+  if (engine == Engine::kClassic || IsVOperation(static_cast<Op>(own.op)))
     return Execution::kEachRank;
   const bool crowded = header.oversubscribed != 0;
-  const uint64_t bytes = BytesMoved(first, header.ranks);
-  const uint64_t one_thread = OneThreadMost(header, first);
+  const uint64_t bytes = BytesMoved(own, view.size);
+  const uint64_t one_thread = OneThreadMost(header, own);
   if (engine == Engine::kAuto && bytes > (crowded ? kSharedMost : one_thread))
     return Execution::kEachRank;
   bool window = true, reachable = true;
-  for (uint32_t r = 0; r < header.ranks; r++) {
-    const uint8_t flags = view.descriptor(sequence, r).flags;
+  for (uint32_t r = 0; r < view.size; r++) {
+    const uint8_t flags = view.descriptor(own.sequence, r).flags;
     window = window && (flags & kFlagWindow) && !(flags & kFlagUnsafe);
-    const bool staged = (flags & kFlagStaged) || header.ranks == 1;  // who is alone stages nothing
+    const bool staged = (flags & kFlagStaged) || view.size == 1;  // who is alone stages nothing
     reachable = reachable && staged && !(flags & (kFlagPrivateIn | kFlagPrivateOut));
   }
   if (bytes > 0 && !window && !reachable) return Execution::kEachRank;
@@ -90,7 +89,7 @@ bool MayBeAlone(const ControlView& view, const Descriptor& own) {
   const ControlHeader& header = *view.header;
   return static_cast<Engine>(header.engine) != Engine::kClassic &&
          !IsVOperation(static_cast<Op>(own.op)) &&
-         BytesMoved(own, header.ranks) <= OneThreadMost(header, own);
+         BytesMoved(own, view.size) <= OneThreadMost(header, own);
 }
 
 bool MayExecute(const ControlView& view, uint32_t rank) {

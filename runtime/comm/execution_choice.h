@@ -14,7 +14,8 @@ enum class Execution {
   kAllThreads  // whoever comes, piece by piece
 };
 
-// Of operation `sequence`, which all ranks have posted without disagreement and none has recycled.
+// Of the operation that `own`, this rank's descriptor, stands for; all ranks have posted it without
+// disagreement and none has recycled it.
 //
 // With more ranks than processors most ranks' threads are not running when the last one posts. If
 // each had to do its share the operation would take as many switches as there are ranks, twice; so
@@ -22,7 +23,7 @@ enum class Execution {
 // When every rank has a processor, the threads are all there and their caches hold their own shares:
 // only the smallest operations gain, and of operations that are large for the caches none does.
 // Each rank does its own share, too, where a rank alone can reach its buffers or knows its arrays.
-Execution ChooseExecution(const ControlView& view, uint64_t sequence);
+Execution ChooseExecution(const ControlView& view, const Descriptor& own);
 
 // Whether an operation of this size may be done alone by the thread that opens it, who finds out
 // whether it is: ChooseExecution() says kOneThread or kEachRank. From facts of the own descriptor,

@@ -59,7 +59,7 @@ void AtExit(int status, void*) {
 
 void ProcessOfRankEnded(const Membership& membership, int32_t pid) {
   const ControlView& view = membership.view;
-  for (uint32_t r = 0; r < view.header->ranks; r++) {
+  for (uint32_t r = 0; r < view.size; r++) {
     if (view.ranks[r].pid != pid) continue;
     if (IsNeeded(view.ranks[r])) SetAbort(view, AbortCause::kRankDied, r);
   }
@@ -82,7 +82,7 @@ Liveness::Liveness(std::shared_ptr<const Membership> membership, uint32_t own_ra
 Fault Liveness::Watch() {
   const ControlView& view = membership_->view;
   std::set<int32_t> pids;
-  for (uint32_t r = 0; r < view.header->ranks; r++) pids.insert(view.ranks[r].pid);
+  for (uint32_t r = 0; r < view.size; r++) pids.insert(view.ranks[r].pid);
   pids.erase(getpid());
   for (int32_t pid : pids) {
     Result<ProcessWatch::Id> watch = ProcessWatch::Get().WatchProcess(
@@ -101,7 +101,7 @@ Liveness::~Liveness() {
 }
 
 uint32_t CannotPost(const ControlView& view, uint64_t sequence) {
-  for (uint32_t r = 0; r < view.header->ranks; r++) {
+  for (uint32_t r = 0; r < view.size; r++) {
     RankState state = static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
     if (state == RankState::kAlive || HasPosted(view, sequence, r)) continue;
     // A destroyed communicator still runs the operations that were called before.
@@ -114,7 +114,7 @@ uint32_t CannotPost(const ControlView& view, uint64_t sequence) {
 }
 
 uint32_t FirstGone(const ControlView& view) {
-  for (uint32_t r = 0; r < view.header->ranks; r++) {
+  for (uint32_t r = 0; r < view.size; r++) {
     RankState state = static_cast<RankState>(view.ranks[r].state.load(std::memory_order_seq_cst));
     if (state == RankState::kExited || state == RankState::kFailed) return r;
   }

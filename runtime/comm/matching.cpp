@@ -63,20 +63,20 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
   if (!slot.reference.compare_exchange_strong(reference, rank + 1, std::memory_order_seq_cst)) {
     // `reference` now holds another rank, whose descriptor was written before it
     // became the reference.
-    if (reference - 1 < view.header->ranks) {
+    if (reference - 1 < view.size) {
       const Descriptor& first = view.descriptor(k, reference - 1);
       Fail(slot, *FirstDifference(first, descriptor) ? SlotFailure::kMismatch
                  : !SameWindows(first, descriptor)   ? SlotFailure::kWindowOffsets
                                                      : SlotFailure::kNone);
     }
   }
-  const bool is_reference = reference == 0 || reference > view.header->ranks;
+  const bool is_reference = reference == 0 || reference > view.size;
   if (v && v->Differs(k, is_reference ? kNoRank : reference - 1))
     Fail(slot, SlotFailure::kMismatch);
   uint32_t arrived = slot.arrived.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (slot.failure.load(std::memory_order_seq_cst)) {
     view.header->event.Notify();
-  } else if (arrived == view.header->ranks) {
+  } else if (arrived == view.size) {
     if (last) {
       *last = true;
     } else {
@@ -87,7 +87,7 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
 }
 
 void Snapshot(const ControlView& view, uint64_t sequence, std::vector<Descriptor>* all) {
-  const uint32_t ranks = view.header->ranks;
+  const uint32_t ranks = view.size;
   all->resize(ranks);
   const bool is_v = IsVOperation(static_cast<Op>(view.descriptor(sequence, 0).op));
   for (uint32_t r = 0; r < ranks; r++) {
@@ -168,7 +168,7 @@ Completion CompletionOf(const ControlView& view, uint64_t sequence) {
 
 void Leave(const ControlView& view, uint64_t sequence) {
   Slot& slot = view.slot(sequence);
-  if (slot.left.fetch_add(1, std::memory_order_seq_cst) + 1 != view.header->ranks) return;
+  if (slot.left.fetch_add(1, std::memory_order_seq_cst) + 1 != view.size) return;
   const bool failed = slot.failure.load(std::memory_order_seq_cst) != 0;
   Recycle(slot, sequence);
   if (failed) {
@@ -195,10 +195,10 @@ Fault OperationFault(FaultKind kind, const ControlView& view, const std::string&
   auto detail = std::make_shared<OpDetail>();
   if (v && kind == FaultKind::kMismatch) detail->arrays = v->Find(sequence);
   detail->communicator = communicator;
-  detail->ranks = view.header->ranks;
+  detail->ranks = view.size;
   detail->own_rank = own_rank;
   detail->sequence = sequence;
-  for (uint32_t r = 0; r < view.header->ranks; r++) {
+  for (uint32_t r = 0; r < view.size; r++) {
     if (only != kNoRank && r != only) continue;
     OpDetail::Call call;
     call.position = PositionOf(view, r);

@@ -28,7 +28,7 @@ inline SlotFailure FailureOf(const ControlView& view, uint64_t sequence) {
   return static_cast<SlotFailure>(view.slot(sequence).failure.load(std::memory_order_seq_cst));
 }
 inline bool AllArrived(const ControlView& view, uint64_t sequence) {
-  return view.slot(sequence).arrived.load(std::memory_order_seq_cst) == view.header->ranks;
+  return view.slot(sequence).arrived.load(std::memory_order_seq_cst) == view.size;
 }
 inline bool HasPosted(const ControlView& view, uint64_t sequence, uint32_t rank) {
   return view.posted_by(sequence, rank).load(std::memory_order_acquire) == sequence + 1;

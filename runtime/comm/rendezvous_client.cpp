@@ -15,6 +15,7 @@
 #include "comm/control_mapping.h"
 #include "comm/rendezvous_server.h"
 #include "shm/lifeline.h"
+#include "shm/private_copy.h"
 #include "shm/process_watch.h"
 #include "shm/socket.h"
 
@@ -44,7 +45,7 @@ void RaiseDescriptorLimit() {
 // "rank 0 (pid 12)", or "process 12" outside hcclrun.
 std::string ServerName(const RootInfo& info) {
   const JobPage* page = Lifeline::Page();
-  for (uint32_t r = 0; page && r < page->ranks; r++) {
+  for (uint32_t r = 0; page && r < std::min(page->ranks, kMaxJobRanks); r++) {
     if (page->activity[r].pid.load(std::memory_order_relaxed) == info.pid) {
       return absl::StrCat("rank ", r, " (pid ", info.pid, ")");
     }
@@ -188,7 +189,7 @@ class Client {
       for (UniqueFd& fd : fds) {
         const RankRecord& record = m.view.ranks[m.heaps.size()];
         Result<std::shared_ptr<MappedHeap>> heap =
-            PeerHeaps::Map(record.heap_uid, record.heap_bytes, std::move(fd));
+            PeerHeaps::Map(PrivateCopy(record.heap_uid), PrivateCopy(record.heap_bytes), std::move(fd));
         if (!heap.ok()) return heap.fault();
         m.heaps.push_back(std::move(*heap));
       }

@@ -10,6 +10,7 @@
 #include "comm/thresholds.h"
 #include "device/heap.h"
 #include "shm/lifeline.h"
+#include "shm/private_copy.h"
 #include "shm/wait_policy.h"
 
 namespace hcclrun {
@@ -112,7 +113,7 @@ bool TransferTask::TryPostAll() {
 
 // Both ends have posted. What the peer wrote is copied first and validated then.
 Fault TransferTask::Match(Transfer& t) {
-  const TransferCall theirs = SlotOf(t).calls[Other(t.end)];
+  const TransferCall theirs = PrivateCopy(SlotOf(t).calls[Other(t.end)]);
   if (theirs.is_skipped || t.call.is_skipped || theirs.count != t.call.count ||
       theirs.dtype != t.call.dtype)
     return FaultOf(FaultKind::kTransferMismatch, t);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "comm/communicator.h"
+#include "shm/private_copy.h"
 
 namespace hcclrun {
 namespace {
@@ -84,7 +85,7 @@ void ArgumentRing::Write(uint64_t sequence, const VArguments& arguments) {
 PeerArguments::PeerArguments(const Communicator& comm, uint32_t rank, const Descriptor& posted)
     : ranks_(comm.size()) {
   const uint64_t bytes = ArgumentRing::EntryBytes(ranks_), heap = comm.heap_bytes(rank);
-  const uint64_t offset = posted.args_offset;
+  const uint64_t offset = PrivateCopy(posted.args_offset);
   if (bytes > heap || offset > heap - bytes || offset % sizeof(uint64_t) != 0) return;
   numbers_ = reinterpret_cast<const uint64_t*>(comm.heap_base(rank) + offset);
 }

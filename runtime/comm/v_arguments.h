@@ -77,6 +77,7 @@ class PeerArguments {
   PeerArguments(const Communicator& comm, uint32_t rank, const Descriptor& posted);
   explicit operator bool() const { return numbers_ != nullptr; }
   uint64_t At(VArray which, uint32_t index) const {
+    if (!numbers_) return 0;  // its descriptor was rewritten since it was looked at
     return __atomic_load_n(numbers_ + uint64_t{which} * ranks_ + index, __ATOMIC_RELAXED);
   }
 

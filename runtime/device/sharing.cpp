@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/device.h"
 #include "device/heap_header.h"
+#include "shm/private_copy.h"
 #include "shm/process_watch.h"
 
 namespace hcclrun {
@@ -355,7 +356,7 @@ Result<std::unique_ptr<Import>> ImportRange(const FabricHandle& handle, ExportKi
     return Refuse("its exporter has released the memory");
   if (record->kind != static_cast<uint32_t>(kind))
     return Refuse("it stands for something of another kind");
-  const uint64_t offset = record->offset, size = record->size;
+  const uint64_t offset = PrivateCopy(record->offset), size = PrivateCopy(record->size);
   const uint64_t unit = kind == ExportKind::kPhysicalMemory ? kGranule : 1;
   if (size == 0 || offset % unit || size % unit || offset < kGranule || size > object->size() ||
       offset > object->size() - size) {

@@ -67,7 +67,10 @@ void Ignored(const char* field, const T& value) {
 std::vector<char> CopyConfig(const HcclCommConfig& config) {
   Stamp stamp;
   memcpy(&stamp, &config, sizeof stamp);
-  const size_t size = stamp.size > kLargestSize ? sizeof stamp : std::max(stamp.size, sizeof stamp);
+  // What a newer header than ours has behind our fields is not looked at, and a stamp may lie.
+  const size_t size = stamp.size > kLargestSize
+                          ? sizeof stamp
+                          : std::clamp(stamp.size, sizeof stamp, sizeof(HcclCommConfig));
   const char* bytes = reinterpret_cast<const char*>(&config);
   return std::vector<char>(bytes, bytes + size);
 }

@@ -97,7 +97,7 @@ Budget::Budget() : mine_(&own_), all_(&own_), count_(1) {
   JobPage* page = Lifeline::Page();
   if (page) {
     all_ = page->committed_bytes;
-    count_ = page->ranks;
+    count_ = std::min(page->ranks, kMaxJobRanks);
     mine_ = &page->committed_bytes[Lifeline::Rank()];
     if (!limit_) limit_ = page->memory_limit_bytes;
   }
