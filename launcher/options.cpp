@@ -2,11 +2,13 @@
 
 #include <getopt.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/injection.h"
 #include "base/settings.h"
 #include "base/soc.h"
 #include "shm/job_page.h"
@@ -27,6 +29,8 @@ enum LongOnly {
   kSoc,
   kMpi,
   kGdb,
+  kKill,
+  kDelay,
   kVersion
 };
 
@@ -45,6 +49,8 @@ const option kLongOptions[] = {
     {"env", required_argument, nullptr, 'x'},
     {"mpi", required_argument, nullptr, kMpi},
     {"gdb", required_argument, nullptr, kGdb},
+    {"kill", required_argument, nullptr, kKill},
+    {"delay", required_argument, nullptr, kDelay},
     {"verbose", no_argument, nullptr, 'v'},
     {"version", no_argument, nullptr, kVersion},
     {"help", no_argument, nullptr, 'h'},
@@ -81,6 +87,15 @@ std::string Timeout(const char* text, Options* options) {
 std::string GdbRank(const char* text, int* rank) {
   if (absl::SimpleAtoi(text, rank) && *rank >= 0) return "";
   return BadValue("--gdb", text, "the number of a rank");
+}
+
+std::string Mishap(const char* option, Injection::What what, const char* text, Options* o) {
+  Injection injection;
+  const std::string error = ParseInjection(text, what, &injection);
+  if (!error.empty()) return absl::StrCat(option, " ", text, ": ", error);
+  o->mishaps.push_back(absl::StrCat(what == Injection::What::kKill ? "kill:" : "delay:", text));
+  o->mishap_rank = std::max(o->mishap_rank, injection.rank);
+  return "";
 }
 
 std::string Mpi(const std::string& text, MpiChoice* choice) {
@@ -205,6 +220,12 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       case kGdb:
         parsed.error = GdbRank(optarg, &o.gdb_rank);
         break;
+      case kKill:
+        parsed.error = Mishap("--kill", Injection::What::kKill, optarg, &o);
+        break;
+      case kDelay:
+        parsed.error = Mishap("--delay", Injection::What::kDelay, optarg, &o);
+        break;
       case ':':
         parsed.error = absl::StrCat(argv[optind - 1], " needs a value; see hcclrun --help");
         break;
@@ -223,7 +244,14 @@ ParsedOptions ParseOptions(int argc, char** argv) {
     parsed.error = absl::StrCat("say how many ranks to start: hcclrun -n N ", o.command[0], " ...");
   } else if (o.gdb_rank >= o.ranks) {
     parsed.error = absl::StrCat("--gdb ", o.gdb_rank, ": the job has the ranks 0 to ", o.ranks - 1);
+  } else if (o.mishap_rank >= o.ranks) {
+    parsed.error = absl::StrCat("--kill or --delay of rank ", o.mishap_rank,
+                                ": the job has the ranks 0 to ", o.ranks - 1);
   }
+  // Before the user's, which win.
+  if (!o.mishaps.empty())
+    o.variables.insert(o.variables.begin(),
+                       absl::StrCat(kEnvInject, "=", JoinInjections(o.mishaps)));
   return parsed;
 }
 
@@ -246,6 +274,7 @@ const char* HelpText() {
          "  --mpi WHICH         auto: MPI programs get their mpirun (default); off;\n"
          "                      openmpi or mpich: for scripts that use MPI\n"
          "  --gdb R             rank R under gdb on this terminal; nobody times out\n"
+         "  --kill R:CALL[#N]   end rank R in its N-th call; --delay R:CALL:50ms: wait\n"
          "  -v, --verbose       say what is started; also --version and -h, --help\n"
          "{rank} and {size} in arguments are replaced. Ranks get RANK, WORLD_SIZE,\n"
          "LOCAL_RANK, RANK_ID, RANK_SIZE, DEVICE_ID; rank 0 gets the standard input.\n"

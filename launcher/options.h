@@ -27,6 +27,8 @@ struct Options {
   std::vector<std::string> variables;  // NAME=VALUE
   MpiChoice mpi = MpiChoice::kAuto;
   int gdb_rank = -1;  // the rank that runs under gdb; -1 = none
+  std::vector<std::string> mishaps;  // "kill:..." and "delay:..." (base/injection.h)
+  int mishap_rank = -1;              // the highest rank in them
   bool verbose = false;
   std::vector<std::string> command;  // program and its arguments
 };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/fork_guard.h"
+#include "base/injection.h"
 #include "base/log.h"
 #include "base/thread_value.h"
 #include "check/fault_table.h"
@@ -71,6 +72,7 @@ ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
     activity->calls.store(activity->calls.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
   }
+  InjectAt(call);
 }
 
 ApiCall::~ApiCall() {

@@ -147,7 +147,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     input.Patch(view.header, bytes, 64);
     view.NotifyAll();
-    hcclrun_core_aclrtSynchronizeStreamWithTimeout(stream, 2000);
+    const int done = hcclrun_core_aclrtSynchronizeStreamWithTimeout(stream, 2000);
+    if (getenv("FUZZ_SAY")) fprintf(stderr, "operation %d: call %d, end %d\n", which % 8, code, done);
   }
   hcclrun_core_aclrtDestroyStreamForce(stream);
   for (HcclComm comm : comms) hcclrun_core_HcclCommDestroy(comm);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/injection.h"
+
 namespace hcclrun {
 namespace {
 
@@ -71,6 +73,13 @@ TEST(Options, MistakesAreNamed) {
   expect({"--gdb", "2", "-n", "2", "prog"}, "--gdb 2: the job has the ranks 0 to 1");
   expect({"--gdb", "first", "-n", "2", "prog"}, "--gdb first");
   expect({"-x", "=3", "-n", "2", "prog"}, "NAME=VALUE");
+  expect({"--kill", "1", "-n", "2", "prog"}, "--kill 1: it must be RANK:CALL");
+  expect({"--kill", "1:AllReduce#0", "-n", "2", "prog"}, "it must be RANK:CALL");
+  expect({"--kill", "1:AllReduse", "-n", "2", "prog"}, "\"AllReduse\" is no call");
+  expect({"--kill", "2:AllReduce", "-n", "2", "prog"}, "the job has the ranks 0 to 1");
+  expect({"--delay", "1:AllReduce", "-n", "2", "prog"}, "it must be RANK:CALL:TIME");
+  expect({"--delay", "1:AllReduce:50", "-n", "2", "prog"}, "it must be RANK:CALL:TIME");
+  expect({"--delay", "1:AllReduce:-1s", "-n", "2", "prog"}, "it must be RANK:CALL:TIME");
   expect({"--servers", "4,x", "prog"}, "--servers 4,x: it must be the ranks of each server");
   expect({"--servers", "4,", "prog"}, "--servers 4,");
   expect({"--servers", "4,0", "prog"}, "1 to 1024");
@@ -95,6 +104,20 @@ TEST(Options, ServersCountTheRanks) {
   EXPECT_EQ(p.options.topology.superpods(), (std::vector<uint32_t>{2})) << "all in one";
   EXPECT_EQ(p.options.soc, "Ascend910B3");
   EXPECT_FALSE(Parse({"-n", "4", "prog"}).options.topology.given());
+}
+
+TEST(Options, MishapsReachTheRanksAsOneVariable) {
+  const Options options =
+      Parse({"--kill", "1:Register#2", "--delay", "0:HcclAllReduce:50ms", "-n", "2", "prog"}).options;
+  ASSERT_EQ(options.variables.size(), 1u);
+  EXPECT_EQ(options.variables[0], "HCCLRUN_INJECT=kill:1:Register#2,delay:0:HcclAllReduce:50ms");
+  const std::vector<Injection> read = SplitInjections(options.variables[0].substr(15));
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].call, CallId::HcclCommSymWinRegister);
+  EXPECT_EQ(read[0].number, 2u);
+  EXPECT_EQ(read[1].call, CallId::HcclAllReduce);
+  EXPECT_EQ(read[1].number, 0u);
+  EXPECT_EQ(read[1].delay_ns, 50'000'000);
 }
 
 TEST(Options, HelpFitsAScreen) {
