@@ -180,7 +180,9 @@ struct ControlHeader {
   uint64_t bytes;       // of the whole block
   uint32_t processors;  // that the ranks share, as the server saw them
   uint32_t oversubscribed;
-  uint32_t engine;  // Engine, as the server was told: the same for all ranks
+  // As the server was told, so that they are the same for all ranks.
+  uint32_t engine;           // Engine
+  uint32_t accumulate_fp32;  // HCCLRUN_ACCUMULATE
 
   // 0 = in use; else cause << 32 | rank + 1. Set once by compare-exchange; readers need only the
   // value itself.

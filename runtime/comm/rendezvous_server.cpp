@@ -283,6 +283,7 @@ class Server {
     header->oversubscribed = ranks_ > header->processors;
     header->engine = static_cast<uint32_t>(Settings::Get().engine);
     for (uint32_t r = 0; r < ranks_; r++) {
+    header->accumulate_fp32 = Settings::Get().accumulate_fp32;
       const Hello& h = clients_[r].hello;
       RankRecord* record = new (&view.ranks[r]) RankRecord();
       record->pid = h.pid;
