@@ -214,13 +214,9 @@ Fault Communicator::Locate(const void* address, uint64_t bytes, const char* para
   return LocateAnew(address, bytes, parameter, buffer);
 }
 
-// Also remembers the whole of what the buffer lies in, if the rest of it is like the buffer.
-Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* parameter,
-                               Buffer* buffer) {
-  KnownMemory known;
-  known.map_generation = MemoryMapGeneration();
-  known.window_generation = windows_->generation();
-  MemoryInfo memory = FindMemory(address);
+Fault Communicator::FindPlace(const MemoryInfo& memory, const char* parameter,
+                              Buffer* buffer) const {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(buffer->address);
   if (memory.kind == MemoryKind::kPeerView || memory.imported) {
     if (bytes > memory.size - uint64_t(buffer->address - memory.base)) {
       return Fault(FaultKind::kOutsideAllocation,
@@ -232,15 +228,38 @@ Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* 
     return Fault::None();
   }
   bool scattered = false;
-  Result<HeapRange> range = ResolveRange(address, bytes, parameter, &scattered);
+  Result<HeapRange> range = ResolveRange(buffer->address, buffer->bytes, parameter, &scattered);
   if (!range.ok()) return range.fault();
   if (range->device != device_) {
     return Fault(FaultKind::kOtherDevice,
-                 {reinterpret_cast<uintptr_t>(address), uint64_t(range->device->id()),
-                  uint64_t(device_->id())},
-                 parameter);
+                 {address, uint64_t(range->device->id()), uint64_t(device_->id())}, parameter);
   }
   buffer->is_private = scattered;
+  return Fault::None();
+}
+
+Fault Communicator::CheckBuffer(const void* address, uint64_t bytes, const char* parameter) const {
+  if (bytes == 0) return Fault::None();
+  Buffer buffer;
+  buffer.address = static_cast<char*>(const_cast<void*>(address));
+  buffer.bytes = bytes;
+  return FindPlace(FindMemory(address), parameter, &buffer);
+}
+
+Fault Communicator::Ready() {
+  if (suspended.load(std::memory_order_relaxed)) return Fault(FaultKind::kSuspended);
+  return connected() ? Fault::None() : meeting_->Await();
+}
+
+// Also remembers the whole of what the buffer lies in, if the rest of it is like the buffer.
+Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* parameter,
+                               Buffer* buffer) {
+  KnownMemory known;
+  known.map_generation = MemoryMapGeneration();
+  known.window_generation = windows_->generation();
+  const MemoryInfo memory = FindMemory(address);
+  if (Fault f = FindPlace(memory, parameter, buffer)) return f;
+  if (memory.kind == MemoryKind::kPeerView || memory.imported) return Fault::None();
   buffer->heap_offset = range->offset;
   buffer->window_offset = windows_->OffsetOf(buffer->address, bytes, memory.identity);
   if (memory.kind == MemoryKind::kNone || memory.device != device_) return Fault::None();
@@ -258,6 +277,17 @@ Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* 
 }
 
 Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream) {
+  const uint32_t elem = ElementSize(request.dtype);
+  const ExtentBytes extents =
+      request.v ? VExtents(request.v->layout.Of(rank_))
+                : Extents(request.op, request.count, elem, size_, rank_, request.root);
+  const bool one_buffer = request.op == Op::kBroadcast;
+  const char *in_name = one_buffer ? "buf" : "sendBuf", *out_name = one_buffer ? "buf" : "recvBuf";
+  if (!connected()) {
+    if (Fault f = CheckBuffer(request.in, extents.in_bytes, in_name)) return f;
+    if (Fault f = CheckBuffer(request.out, extents.out_bytes, out_name)) return f;
+  }
+  if (Fault f = Ready()) return f;
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
   if (!GoesOn()) {
     if (Fault f = AsyncFault()) return f;
@@ -265,15 +295,9 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   if (Fault f = CheckStrict(*this, request)) return f;
   std::lock_guard<std::mutex> lock(issue_mutex_);
   PrefetchToPost(view(), next_sequence_, rank_);
-  const uint32_t elem = ElementSize(request.dtype);
-  const ExtentBytes extents =
-      request.v ? VExtents(request.v->layout.Of(rank_))
-                : Extents(request.op, request.count, elem, size_, rank_, request.root);
-  const bool one_buffer = request.op == Op::kBroadcast;
   Buffer in, out;
-  if (Fault f = Locate(request.in, extents.in_bytes, one_buffer ? "buf" : "sendBuf", &in)) return f;
-  if (Fault f = Locate(request.out, extents.out_bytes, one_buffer ? "buf" : "recvBuf", &out))
-    return f;
+  if (Fault f = Locate(request.in, extents.in_bytes, in_name, &in)) return f;
+  if (Fault f = Locate(request.out, extents.out_bytes, out_name, &out)) return f;
 
   Descriptor d;
   memset(&d, 0, sizeof d);

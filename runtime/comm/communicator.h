@@ -91,10 +91,12 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
                                                            Ancestry ancestry);
   ~Communicator();
 
-  // Whether the members have been met; what needs view() and windows() comes after Connect().
+  // Whether the members have been met: view() and windows() are there.
   bool connected() const { return connected_.load(std::memory_order_acquire); }
-  // Waits for the members of a communicator of CreateUnmet(), at most the connect timeout.
-  Fault Connect() { return connected() ? Fault::None() : meeting_->Await(); }
+  // What every use of the members begins with, after the arguments have been checked: refused while
+  // the communicator is suspended; waits for the members of a communicator of CreateUnmet(), at most
+  // the connect timeout.
+  Fault Ready();
   // For the meeting: takes the members in.
   Fault Attach(Membership membership);
   // What only members know (root_info.h).
@@ -167,6 +169,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Fault Locate(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
   Fault LocateAnew(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
   Fault Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
+  Fault CommitChannel(TransferEnd end, uint32_t peer);
+  // What is wrong with a buffer can be told before the members are there.
+  Fault CheckBuffer(const void* address, uint64_t bytes, const char* parameter) const;
+  // All of `buffer`, whose address and size are there, but its place in the windows.
+  Fault FindPlace(const MemoryInfo& memory, const char* parameter, Buffer* buffer) const;
               const OpRequest& request, Stream& stream);
   // As AsyncFault(), where that is mostly nothing.
   bool GoesOn() const {

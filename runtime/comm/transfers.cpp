@@ -18,11 +18,17 @@ Fault Communicator::SubmitTransfers(CallId call, const std::vector<TransferReque
   transfers.reserve(requests.size());
   for (const TransferRequest& request : requests) {
     Transfer t{};
-    const char* parameter = call == CallId::HcclSend   ? "sendBuf"
-                            : call == CallId::HcclRecv ? "recvBuf"
-                                                       : "buf";
     if (Fault f = Locate(request.buffer, request.count * ElementSize(request.dtype), parameter,
                          &t.buffer))
+  const char* parameter = call == CallId::HcclSend   ? "sendBuf"
+                          : call == CallId::HcclRecv ? "recvBuf"
+                                                     : "buf";
+  for (const TransferRequest& request : requests) {
+    if (connected()) break;
+    const uint64_t bytes = request.count * ElementSize(request.dtype);
+    if (Fault f = CheckBuffer(request.buffer, bytes, parameter)) return f;
+  }
+  if (Fault f = Ready()) return f;
       return f;
     const Buffer& buffer = t.buffer;
     t.end = request.end;

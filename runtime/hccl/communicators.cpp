@@ -57,7 +57,7 @@ Fault KeepMaking(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
 }
 
 Fault DestroyCommunicator(HcclComm comm) {
-  Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
   if (!c.ok()) return c.fault();
   if (Fault f = RemoveCommunicator(comm)) return f;
   // HcclCommInitAll has set the device for it (semantics G.5).
@@ -113,7 +113,7 @@ HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!rankSize) return Null("rankSize");
-        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         *rankSize = (*c)->size();
         return Fault::None();
@@ -127,7 +127,7 @@ HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!rank) return Null("rank");
-        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         *rank = (*c)->rank();
         return Fault::None();
@@ -141,7 +141,7 @@ HcclResult HcclGetCommName(HcclComm comm, char* commName) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!commName) return Null("commName");
-        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         const std::string& name = (*c)->name();
         memcpy(commName, name.c_str(),
@@ -157,7 +157,7 @@ HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!asyncError) return Null("asyncError");
-        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         // A time-out is not reported here (semantics D.6).
         Fault fault = (*c)->AsyncFault();

@@ -20,7 +20,7 @@ std::atomic<int32_t> g_deterministic{0};
 
 Fault Suspend(HcclComm comm, bool suspended) {
   if (!comm) return Null("comm");
-  Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
   if (!c.ok()) return c.fault();
   (*c)->suspended.store(suspended, std::memory_order_relaxed);  // orders nothing
   return Fault::None();
@@ -72,7 +72,7 @@ HcclResult HcclCommWorkingDevNicSet(HcclComm comm, uint32_t* ranks, bool* useBac
     if (!comm) return Null("comm");
     if (!ranks) return Null("ranks");
     if (!useBackup) return Null("useBackup");
-    Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
     const uint32_t size = (*c)->size();
     if (nRanks > size) return Fault(FaultKind::kBadValue, {nRanks, 0, size}, "nRanks");
