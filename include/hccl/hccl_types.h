@@ -188,7 +188,7 @@ typedef struct HcclCommConfigDef {
   char hcclAlgo[HCCL_COMM_ALGO_MAX_LENGTH];
   char hcclRetryEnable[HCCL_COMM_RETRY_ENABLE_MAX_LENGTH];
   char hcclRetryParams[HCCL_COMM_RETRY_PARAMS_MAX_LENGTH];
-  char hcclBufferName[BUFFER_NAME_MAX_LENGTH]; /* ignored: no HCCL buffers are shared */
+  char hcclBufferName[BUFFER_NAME_MAX_LENGTH]; /* who has the same shares HCCL buffers (C.6) */
   uint32_t hcclQos;                            /* ignored */
   uint64_t hcclSymWinMaxMemSizePerRank;        /* GB of window space per rank (semantics A.2) */
   uint32_t hcclChannelSqDepth;                 /* ignored */

@@ -11,6 +11,7 @@
 #include "collective/plan.h"
 #include "comm/abort.h"
 #include "comm/collective_task.h"
+#include "comm/hccl_buffers.h"
 #include "comm/hccl_env.h"
 #include "comm/matching.h"
 #include "comm/path_choice.h"
@@ -36,10 +37,6 @@ Communicator::~Communicator() {
   meeting_.reset();
   liveness_.reset();
   windows_.reset();
-  if (stages_allocated_) {
-    device_->heap().Free(stage_a_);
-    device_->heap().Free(stage_b_);
-  }
 }
 
 Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info, uint32_t ranks,
@@ -83,7 +80,7 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
 
   // Address space only; pages come with the first buffered operation. A quarter of the heap bounds
   // it, so that tiny heaps still work.
-  comm->stage_bytes_ =
+  const uint64_t bytes =
       std::max(MinChunkBytes(ranks), std::min(config.buffer_bytes, heap.size() / 4)) &
       ~uint64_t{4095};
   Result<uint64_t> a = heap.AllocateUncommitted(comm->stage_bytes_, kGranule);
@@ -94,8 +91,7 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
     heap.Free(comm->stage_a_);
     return b.fault();
   }
-  comm->stage_b_ = *b;
-  comm->stages_allocated_ = true;
+  comm->buffers_ = std::move(*buffers);
 
   memset(hello, 0, sizeof *hello);
   hello->ranks = ranks;
@@ -106,9 +102,9 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
   hello->device_count = Settings::Get().device_count;
   hello->heap_uid = heap.uid();
   hello->heap_bytes = heap.size();
-  hello->stage_a = comm->stage_a_;
-  hello->stage_b = comm->stage_b_;
-  hello->stage_bytes = comm->stage_bytes_;
+  hello->stage_a = comm->buffers_->a();
+  hello->stage_b = comm->buffers_->b();
+  hello->stage_bytes = comm->buffers_->bytes();
   hello->connect_timeout_ms = config.connect_timeout_ms;
   if (config.places.server.empty()) {
     hello->server = Job::Get().place().server;
@@ -179,9 +175,7 @@ Fault Communicator::CommitStages() {
   if (stages_committed_.load(std::memory_order_acquire)) return Fault::None();
   std::lock_guard<std::mutex> lock(stage_mutex_);
   if (stages_committed_.load(std::memory_order_relaxed)) return Fault::None();
-  Heap& heap = device_->heap();
-  if (Fault f = heap.Commit(stage_a_, chunk_bytes_)) return f;
-  if (Fault f = heap.Commit(stage_b_, chunk_bytes_)) return f;
+  if (Fault f = buffers_->Commit(chunk_bytes_)) return f;
   stages_committed_.store(true, std::memory_order_release);
   return Fault::None();
 }
@@ -218,10 +212,9 @@ Fault Communicator::FindPlace(const MemoryInfo& memory, const char* parameter,
                               Buffer* buffer) const {
   const uintptr_t address = reinterpret_cast<uintptr_t>(buffer->address);
   if (memory.kind == MemoryKind::kPeerView || memory.imported) {
-    if (bytes > memory.size - uint64_t(buffer->address - memory.base)) {
+    if (buffer->bytes > memory.size - uint64_t(buffer->address - memory.base)) {
       return Fault(FaultKind::kOutsideAllocation,
-                   {reinterpret_cast<uintptr_t>(address), bytes,
-                    reinterpret_cast<uintptr_t>(memory.base), memory.size},
+                   {address, buffer->bytes, reinterpret_cast<uintptr_t>(memory.base), memory.size},
                    parameter);
     }
     buffer->is_private = true;
@@ -241,6 +234,7 @@ Fault Communicator::FindPlace(const MemoryInfo& memory, const char* parameter,
 Fault Communicator::CheckBuffer(const void* address, uint64_t bytes, const char* parameter) const {
   if (bytes == 0) return Fault::None();
   Buffer buffer;
+  buffer->heap_offset = range->offset;
   buffer.address = static_cast<char*>(const_cast<void*>(address));
   buffer.bytes = bytes;
   return FindPlace(FindMemory(address), parameter, &buffer);
@@ -260,7 +254,6 @@ Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* 
   const MemoryInfo memory = FindMemory(address);
   if (Fault f = FindPlace(memory, parameter, buffer)) return f;
   if (memory.kind == MemoryKind::kPeerView || memory.imported) return Fault::None();
-  buffer->heap_offset = range->offset;
   buffer->window_offset = windows_->OffsetOf(buffer->address, bytes, memory.identity);
   if (memory.kind == MemoryKind::kNone || memory.device != device_) return Fault::None();
   known.whole.address = memory.base;
@@ -283,12 +276,12 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
                 : Extents(request.op, request.count, elem, size_, rank_, request.root);
   const bool one_buffer = request.op == Op::kBroadcast;
   const char *in_name = one_buffer ? "buf" : "sendBuf", *out_name = one_buffer ? "buf" : "recvBuf";
+  if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
   if (!connected()) {
     if (Fault f = CheckBuffer(request.in, extents.in_bytes, in_name)) return f;
     if (Fault f = CheckBuffer(request.out, extents.out_bytes, out_name)) return f;
   }
   if (Fault f = Ready()) return f;
-  if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
   if (!GoesOn()) {
     if (Fault f = AsyncFault()) return f;
   }
@@ -341,7 +334,8 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
 // communicator, which the caller holds.
 Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
                           const OpRequest& request, Stream& stream) {
-  if (!request.v && in.bytes + out.bytes <= kInlineBytes) {
+  if (Fault f = buffers_->Begin(name(), descriptor.stream)) return f;
+  if (!request.v && !buffers_->shared() && in.bytes + out.bytes <= kInlineBytes) {
     CollectiveTask task(std::shared_ptr<Communicator>(std::shared_ptr<void>(), this), descriptor, in,
                         out);
     if (stream.RunAtOnce(task, CollectiveTask::Keep)) return Fault::None();

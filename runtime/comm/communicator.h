@@ -25,6 +25,7 @@
 
 namespace hcclrun {
 
+class HcclBuffers;
 class SymmetricHeap;
 class ArgumentRing;
 struct VArguments;
@@ -40,6 +41,7 @@ struct CommConfig {
   bool resets_device = false;                   // its destruction gives back a device reference
   Places places;                                // of all ranks; empty: as the ranks say at creation
   uint64_t buffer_bytes = uint64_t{200} << 20;  // of each of the two HCCL buffers
+  std::string buffer_name;                      // of HCCL buffers that are shared; empty: none
   uint64_t stride_bytes = uint64_t{16} << 30;   // of the symmetric heap per rank
   Expansion expansion = Expansion::kAiCpu;
   int64_t connect_timeout_ms = 120'000;
@@ -140,6 +142,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // Gives this rank's stage buffers pages for one chunk; once.
   Fault CommitStages();
   char* stage_a(uint32_t rank) const { return stages_[rank].a; }
+  HcclBuffers& buffers() { return *buffers_; }
   char* stage_b(uint32_t rank) const { return stages_[rank].b; }
 
   // Of V operations; there from the first one on.
@@ -185,8 +188,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   CommConfig config_;
   std::string key_;
   const char* no_window_path_ = nullptr;
-  uint64_t stage_a_ = 0, stage_b_ = 0, stage_bytes_ = 0;  // own HCCL buffers in the heap
-  bool stages_allocated_ = false;
+  std::shared_ptr<HcclBuffers> buffers_;  // the own ones
   std::shared_ptr<const Membership> membership_;
   std::vector<Stages> stages_;
   uint64_t chunk_bytes_ = 0;

@@ -142,6 +142,8 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
   if (exec_s != static_cast<int32_t>(kNotSet) && !env.exec_timeout_forced) {
     if (exec_s < 0) {
       Ignored("hcclExecTimeOut", exec_s);
+  result.buffer_name = read.Text(FIELD(hcclBufferName), BUFFER_NAME_MAX_LENGTH, 9);
+
     } else {
       result.exec_timeout_ms = exec_s == 0 ? -1 : int64_t{exec_s} * 1000;
     }
