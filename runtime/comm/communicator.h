@@ -31,8 +31,8 @@ class ArgumentRing;
 struct VArguments;
 
 // How AI CPU expansion is set (config or HCCL_OP_EXPANSION_MODE); only kAiCpu lets
-// operations use windows.
-enum class Expansion : uint32_t { kAiCpu, kHost, kAiv };
+// operations use windows. The numbers of HcclOpExpansionMode.
+enum class Expansion : int32_t { kAiCpu = 0, kAiv = 1, kHost = 2, kHostTs = 3, kAivOnly = 6 };
 
 struct CommConfig {
   std::string name;                             // empty: the root info's
@@ -44,6 +44,7 @@ struct CommConfig {
   std::string buffer_name;                      // of HCCL buffers that are shared; empty: none
   uint64_t stride_bytes = uint64_t{16} << 30;   // of the symmetric heap per rank
   Expansion expansion = Expansion::kAiCpu;
+  std::string algorithm;  // HCCL_ALGO or hcclAlgo; for whoever asks
   int64_t connect_timeout_ms = 120'000;
   int64_t exec_timeout_ms = 1'836'000;  // < 0 = never
   bool strict = false;                  // strict determinism (semantics C.4)

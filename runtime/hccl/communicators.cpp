@@ -11,6 +11,7 @@
 #include "hccl/group.h"
 #include "hccl/guard.h"
 #include "hccl/hccl_comm.h"
+#include "hccl/state_callbacks.h"
 
 using namespace hcclrun;  // NOLINT: the boundary's definitions are in the global namespace
 
@@ -59,9 +60,11 @@ Fault KeepMaking(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
 Fault DestroyCommunicator(HcclComm comm) {
   Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
   if (!c.ok()) return c.fault();
+  TellStateCallbacks(comm, HCCL_COMM_STATE_PHASE_DESTROY_PRE);
   if (Fault f = RemoveCommunicator(comm)) return f;
   // HcclCommInitAll has set the device for it (semantics G.5).
   if ((*c)->config().resets_device) Device::Reset((*c)->device()->id());
+  TellStateCallbacks(comm, HCCL_COMM_STATE_PHASE_DESTROY_POST);
   return Fault::None();
 }
 
