@@ -25,8 +25,15 @@ namespace hcclrun {
 namespace {
 
 // The part of an HCCL buffer that the buffered path cycles through: small enough that what one rank
-// stages is still in a cache when its peers fetch it.
+// stages is still in a cache when its peers fetch it, and less if there are so many ranks that their
+// pages would fill the machine.
 constexpr uint64_t kChunkBytes = uint64_t{4} << 20;
+constexpr uint64_t kChunkBytesOfAll = uint64_t{256} << 20;
+
+constexpr uint64_t ChunkBytes(uint32_t ranks, uint64_t smallest_buffer) {
+  const uint64_t share = kChunkBytesOfAll / ranks & ~uint64_t{4095};
+  return std::max(MinChunkBytes(ranks), std::min({smallest_buffer, kChunkBytes, share}));
+}
 
 }  // namespace
 
@@ -83,13 +90,12 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
   const uint64_t bytes =
       std::max(MinChunkBytes(ranks), std::min(config.buffer_bytes, heap.size() / 4)) &
       ~uint64_t{4095};
-  Result<uint64_t> a = heap.AllocateUncommitted(comm->stage_bytes_, kGranule);
-  if (!a.ok()) return a.fault();
-  comm->stage_a_ = *a;
-  Result<uint64_t> b = heap.AllocateUncommitted(comm->stage_bytes_, kGranule);
-  if (!b.ok()) {
-    heap.Free(comm->stage_a_);
-    return b.fault();
+  Result<std::shared_ptr<HcclBuffers>> buffers =
+      HcclBuffers::Get(device, config.buffer_name, bytes);
+  if (!buffers.ok()) return buffers.fault();
+  if ((*buffers)->bytes() < MinChunkBytes(ranks)) {
+    return Fault(FaultKind::kConfigInvalid, {(*buffers)->bytes()},
+                 "hcclBufferName of HCCL buffers too small for so many ranks; bytes");
   }
   comm->buffers_ = std::move(*buffers);
 
@@ -167,7 +173,7 @@ Fault Communicator::CheckPeers() {
     stages_.push_back({heap_base(r) + a, heap_base(r) + b});
     smallest = std::min(smallest, bytes);
   }
-  chunk_bytes_ = std::max(MinChunkBytes(size_), std::min(smallest, kChunkBytes));
+  chunk_bytes_ = ChunkBytes(size_, smallest);
   return Fault::None();
 }
 
@@ -228,13 +234,13 @@ Fault Communicator::FindPlace(const MemoryInfo& memory, const char* parameter,
                  {address, uint64_t(range->device->id()), uint64_t(device_->id())}, parameter);
   }
   buffer->is_private = scattered;
+  buffer->heap_offset = range->offset;
   return Fault::None();
 }
 
 Fault Communicator::CheckBuffer(const void* address, uint64_t bytes, const char* parameter) const {
   if (bytes == 0) return Fault::None();
   Buffer buffer;
-  buffer->heap_offset = range->offset;
   buffer.address = static_cast<char*>(const_cast<void*>(address));
   buffer.bytes = bytes;
   return FindPlace(FindMemory(address), parameter, &buffer);
@@ -270,13 +276,13 @@ Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* 
 }
 
 Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream) {
+  if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
   const uint32_t elem = ElementSize(request.dtype);
   const ExtentBytes extents =
       request.v ? VExtents(request.v->layout.Of(rank_))
                 : Extents(request.op, request.count, elem, size_, rank_, request.root);
   const bool one_buffer = request.op == Op::kBroadcast;
   const char *in_name = one_buffer ? "buf" : "sendBuf", *out_name = one_buffer ? "buf" : "recvBuf";
-  if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
   if (!connected()) {
     if (Fault f = CheckBuffer(request.in, extents.in_bytes, in_name)) return f;
     if (Fault f = CheckBuffer(request.out, extents.out_bytes, out_name)) return f;

@@ -142,8 +142,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   uint64_t chunk_bytes() const { return chunk_bytes_; }
   // Gives this rank's stage buffers pages for one chunk; once.
   Fault CommitStages();
-  char* stage_a(uint32_t rank) const { return stages_[rank].a; }
   HcclBuffers& buffers() { return *buffers_; }
+  char* stage_a(uint32_t rank) const { return stages_[rank].a; }
   char* stage_b(uint32_t rank) const { return stages_[rank].b; }
 
   // Of V operations; there from the first one on.
@@ -169,15 +169,15 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
                                                        const CommConfig& config, Hello* hello);
   Fault CheckPeers();
   Fault MakeArgumentRing();
-  // Under issue_mutex_.
-  Fault Locate(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
-  Fault LocateAnew(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
-  Fault Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
   Fault CommitChannel(TransferEnd end, uint32_t peer);
   // What is wrong with a buffer can be told before the members are there.
   Fault CheckBuffer(const void* address, uint64_t bytes, const char* parameter) const;
   // All of `buffer`, whose address and size are there, but its place in the windows.
   Fault FindPlace(const MemoryInfo& memory, const char* parameter, Buffer* buffer) const;
+  // Under issue_mutex_.
+  Fault Locate(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
+  Fault LocateAnew(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
+  Fault Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
               const OpRequest& request, Stream& stream);
   // As AsyncFault(), where that is mostly nothing.
   bool GoesOn() const {
@@ -211,6 +211,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // Sends and receives called so far by peer, by TransferEnd; empty before the first.
   // Guarded by issue_mutex_.
   std::vector<uint64_t> next_transfer_[2];
+  // Peers whose channel has pages, by TransferEnd; likewise.
+  std::vector<bool> has_channel_[2];
   std::mutex stage_mutex_;
   // Stored under stage_mutex_ when the pages are there (release), read without (acquire).
   std::atomic<bool> stages_committed_{false};

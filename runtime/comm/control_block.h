@@ -2,8 +2,9 @@
 // The shared memory of one communicator: who is in it, the ring in which operations meet, the table
 // through which windows are exchanged, and the abort word.
 //
-// The rendezvous server creates it (MemoryObject), zero-filled and committed, fills the constants
-// and hands its descriptor to every rank; it disappears with the last mapping. There is no lock in
+// The rendezvous server creates it (MemoryObject), zero-filled and, but for the channels of sends
+// and receives, committed, fills the constants and hands its descriptor to every rank; it disappears
+// with the last mapping. A rank gives a channel pages before it first uses it. There is no lock in
 // it. Everything a rank takes from it that can lead to an address is copied first and validated
 // then (matching.cpp), so that a corrupted peer cannot make this process write outside the heaps.
 //
@@ -221,6 +222,10 @@ struct ControlView {
   TransferChannel* channels = nullptr;      // [ranks][ranks]: sender, receiver
 
   static uint64_t BytesFor(uint32_t ranks) { return Lay(nullptr, ranks).second; }
+  // All but the channels, which come last, from the start of a page.
+  static uint64_t FixedBytesFor(uint32_t ranks) {
+    return reinterpret_cast<uintptr_t>(Lay(nullptr, ranks).first.channels);
+  }
   static ControlView At(void* base, uint32_t ranks) {
     return Lay(static_cast<char*>(base), ranks).first;
   }
@@ -252,6 +257,7 @@ struct ControlView {
   }
 
  private:
+  static constexpr uint64_t kPage = uint64_t{64} << 10;  // of any machine
   static std::pair<ControlView, uint64_t> Lay(char* base, uint32_t ranks) {
     ControlView v;
     uint64_t at = 0;
@@ -266,6 +272,7 @@ struct ControlView {
     v.slots = reinterpret_cast<Slot*>(take(sizeof(Slot) * kRingSlots));
     v.calls = reinterpret_cast<PostedCall*>(take(sizeof(PostedCall) * kRingSlots * ranks));
     v.rank_events = reinterpret_cast<RankEvent*>(take(sizeof(RankEvent) * ranks));
+    at = (at + kPage - 1) & ~(kPage - 1);
     v.channels = reinterpret_cast<TransferChannel*>(take(sizeof(TransferChannel) * ranks * ranks));
     return {v, at};
   }
