@@ -119,26 +119,66 @@ T Combine(T a, T b, HcclReduceOp op) {
 }
 
 template <typename T>
-void MakeTables(HcclReduceOp op, uint32_t ranks, uint64_t salt, unsigned char* inputs,
-                unsigned char* reduced) {
-  for (uint64_t i = 0; i < Values::kPeriod; ++i) {
-    T sum{};
-    for (uint32_t rank = 0; rank < ranks; ++rank) {
-      const T value = Generate<T>(Mix(Mix(salt + 1) ^ (rank * Values::kPeriod + i + 1)), op);
-      std::memcpy(inputs + (rank * Values::kPeriod + i) * sizeof(T), &value, sizeof(T));
-      sum = rank == 0 ? value : Combine(sum, value, op);
+T InputElement(uint64_t salt, uint64_t index, HcclReduceOp op) {
+  return Generate<T>(Mix(Mix(salt + 1) ^ (index + 1)), op);
+}
+
+// The reduction of `ranks` numbers, the r-th of which is value(r).
+template <typename T, typename Value>
+T ReduceOne(uint32_t ranks, HcclReduceOp op, bool fp32_sums, Value value) {
+  constexpr bool kSixteenBits = !std::is_integral_v<T> && !std::is_floating_point_v<T>;
+  if constexpr (kSixteenBits) {
+    if (fp32_sums) {
+      float sum = static_cast<float>(value(0));
+      for (uint32_t r = 1; r < ranks; ++r) sum = Combine(sum, static_cast<float>(value(r)), op);
+      return T::Round(sum);
     }
-    std::memcpy(reduced + i * sizeof(T), &sum, sizeof(T));
+  }
+  T sum = value(0);
+  for (uint32_t r = 1; r < ranks; ++r) sum = Combine(sum, value(r), op);
+  return sum;
+}
+
+// visit(T{}) with the type of the elements.
+template <typename Visit>
+void WithType(HcclDataType type, Visit visit) {
+  switch (type) {
+    case HCCL_DATA_TYPE_INT8:
+      return visit(int8_t{});
+    case HCCL_DATA_TYPE_INT16:
+      return visit(int16_t{});
+    case HCCL_DATA_TYPE_INT32:
+      return visit(int32_t{});
+    case HCCL_DATA_TYPE_INT64:
+      return visit(int64_t{});
+    case HCCL_DATA_TYPE_UINT8:
+      return visit(uint8_t{});
+    case HCCL_DATA_TYPE_UINT16:
+      return visit(uint16_t{});
+    case HCCL_DATA_TYPE_UINT32:
+      return visit(uint32_t{});
+    case HCCL_DATA_TYPE_UINT64:
+      return visit(uint64_t{});
+    case HCCL_DATA_TYPE_FP16:
+      return visit(Half{});
+    case HCCL_DATA_TYPE_FP32:
+      return visit(float{});
+    case HCCL_DATA_TYPE_FP64:
+      return visit(double{});
+    case HCCL_DATA_TYPE_BFP16:
+      return visit(Bfloat16{});
+    default:
+      return;
   }
 }
 
 // Calls visit(element, n, table element) for stretches of elements [first, first + n) that lie in
 // one period.
 template <typename Visit>
-void ForStretches(uint64_t start, uint64_t elements, Visit visit) {
+void ForStretches(uint64_t period, uint64_t start, uint64_t elements, Visit visit) {
   for (uint64_t i = 0; i < elements;) {
-    const uint64_t at = (start + i) % Values::kPeriod;
-    const uint64_t n = std::min(elements - i, Values::kPeriod - at);
+    const uint64_t at = (start + i) % period;
+    const uint64_t n = std::min(elements - i, period - at);
     visit(i, n, at);
     i += n;
   }
@@ -146,60 +186,46 @@ void ForStretches(uint64_t start, uint64_t elements, Visit visit) {
 
 }  // namespace
 
-Values::Values(HcclDataType type, HcclReduceOp op, uint32_t ranks, uint64_t salt)
-    : ranks_(ranks),
-      element_bytes_(ElementBytes(type)),
-      inputs_(ranks * kPeriod * element_bytes_),
-      reduced_(kPeriod * element_bytes_) {
-  const auto make = [&](auto zero) {
-    MakeTables<decltype(zero)>(op, ranks, salt, inputs_.data(), reduced_.data());
-  };
-  switch (type) {
-    case HCCL_DATA_TYPE_INT8:
-      make(int8_t{});
-      break;
-    case HCCL_DATA_TYPE_INT16:
-      make(int16_t{});
-      break;
-    case HCCL_DATA_TYPE_INT32:
-      make(int32_t{});
-      break;
-    case HCCL_DATA_TYPE_INT64:
-      make(int64_t{});
-      break;
-    case HCCL_DATA_TYPE_UINT8:
-      make(uint8_t{});
-      break;
-    case HCCL_DATA_TYPE_UINT16:
-      make(uint16_t{});
-      break;
-    case HCCL_DATA_TYPE_UINT32:
-      make(uint32_t{});
-      break;
-    case HCCL_DATA_TYPE_UINT64:
-      make(uint64_t{});
-      break;
-    case HCCL_DATA_TYPE_FP16:
-      make(Half{});
-      break;
-    case HCCL_DATA_TYPE_FP32:
-      make(float{});
-      break;
-    case HCCL_DATA_TYPE_FP64:
-      make(double{});
-      break;
-    case HCCL_DATA_TYPE_BFP16:
-      make(Bfloat16{});
-      break;
-    default:
-      break;
-  }
+Values::Values(HcclDataType type, HcclReduceOp op, uint32_t ranks, uint64_t salt, bool fp32_sums)
+    : type_(type),
+      op_(op),
+      ranks_(ranks),
+      salt_(salt),
+      fp32_sums_(fp32_sums),
+      period_(ranks <= kFewRanks ? kPeriod : kShortPeriod),
+      element_bytes_(ElementBytes(type)) {}
+
+Values::Table Values::InputOf(uint32_t rank) const {
+  Table table(period_ * element_bytes_);
+  WithType(type_, [&](auto zero) {
+    using T = decltype(zero);
+    for (uint64_t i = 0; i < period_; ++i) {
+      const T value = InputElement<T>(salt_, rank * period_ + i, op_);
+      std::memcpy(&table[i * sizeof(T)], &value, sizeof(T));
+    }
+  });
+  return table;
+}
+
+Values::Table Values::Reduced() const {
+  Table table(period_ * element_bytes_);
+  WithType(type_, [&](auto zero) {
+    using T = decltype(zero);
+    for (uint64_t i = 0; i < period_; ++i) {
+      const T value = ReduceOne<T>(ranks_, op_, fp32_sums_, [&](uint32_t rank) {
+        return InputElement<T>(salt_, rank * period_ + i, op_);
+      });
+      std::memcpy(&table[i * sizeof(T)], &value, sizeof(T));
+    }
+  });
+  return table;
 }
 
 void Values::Fill(uint32_t rank, uint64_t elements, void* host) const {
   auto* to = static_cast<unsigned char*>(host);
-  ForStretches(0, elements, [&](uint64_t i, uint64_t n, uint64_t at) {
-    std::memcpy(to + i * element_bytes_, Table(rank) + at * element_bytes_, n * element_bytes_);
+  const Table table = InputOf(rank);
+  ForStretches(period_, 0, elements, [&](uint64_t i, uint64_t n, uint64_t at) {
+    std::memcpy(to + i * element_bytes_, &table[at * element_bytes_], n * element_bytes_);
   });
 }
 
@@ -208,11 +234,10 @@ Values::Mismatch Values::Compare(Operation operation, const Shape& shape, uint32
   const auto* got = static_cast<const unsigned char*>(output);
   Mismatch result;
   // Output elements [first, first + elements) against a table, from its element `start` on.
-  const auto compare = [&](uint64_t first, uint64_t elements, const unsigned char* table,
-                           uint64_t start) {
-    ForStretches(start, elements, [&](uint64_t i, uint64_t n, uint64_t at) {
+  const auto compare = [&](uint64_t first, uint64_t elements, const Table& table, uint64_t start) {
+    ForStretches(period_, start, elements, [&](uint64_t i, uint64_t n, uint64_t at) {
       const unsigned char* is = got + (first + i) * element_bytes_;
-      const unsigned char* should = table + at * element_bytes_;
+      const unsigned char* should = &table[at * element_bytes_];
       if (std::memcmp(is, should, n * element_bytes_) == 0) return;
       for (uint64_t k = 0; k < n; ++k) {
         if (std::memcmp(is + k * element_bytes_, should + k * element_bytes_, element_bytes_) == 0)
@@ -224,17 +249,17 @@ Values::Mismatch Values::Compare(Operation operation, const Shape& shape, uint32
   switch (operation) {
     case Operation::kAllGather:
       for (uint32_t from = 0; from < ranks_; ++from)
-        compare(from * shape.count, shape.count, Table(from), 0);
+        compare(from * shape.count, shape.count, InputOf(from), 0);
       break;
     case Operation::kReduceScatter:
-      compare(0, shape.count, reduced_.data(), rank * shape.count);
+      compare(0, shape.count, Reduced(), rank * shape.count);
       break;
     case Operation::kAllReduce:
-      compare(0, shape.count, reduced_.data(), 0);
+      compare(0, shape.count, Reduced(), 0);
       break;
     case Operation::kAlltoAll:
       for (uint32_t from = 0; from < ranks_; ++from) {
-        compare(from * shape.count, shape.count, Table(from), rank * shape.count);
+        compare(from * shape.count, shape.count, InputOf(from), rank * shape.count);
       }
       break;
   }

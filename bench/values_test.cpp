@@ -82,6 +82,33 @@ TEST(ValuesRounding, NarrowSumsDifferFromExactOnes) {
             Values::kPeriod / 4);
 }
 
+// One step in fp32 and one rounding at the end are the same for two ranks and not for many.
+TEST(ValuesRounding, Fp32SumsAreRoundedAtTheEnd) {
+  const Shape shape = ShapeFor(Operation::kAllReduce, 4 * Values::kShortPeriod, 2, 2);
+  for (const uint32_t ranks : {2u, 100u}) {
+    const Values each(HCCL_DATA_TYPE_BFP16, HCCL_REDUCE_SUM, ranks, 1),
+        at_the_end(HCCL_DATA_TYPE_BFP16, HCCL_REDUCE_SUM, ranks, 1, true);
+    std::vector<float> sums(shape.count);
+    std::vector<uint16_t> input(shape.count), rounded(shape.count);
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+      each.Fill(rank, shape.count, input.data());
+      for (uint64_t i = 0; i < shape.count; ++i) {
+        const uint32_t bits = uint32_t{input[i]} << 16;
+        float value = 0;
+        std::memcpy(&value, &bits, sizeof(value));
+        sums[i] += value;
+      }
+    }
+    for (uint64_t i = 0; i < shape.count; ++i) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, &sums[i], sizeof(bits));
+      rounded[i] = static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    }
+    EXPECT_EQ(at_the_end.Compare(Operation::kAllReduce, shape, 0, rounded.data()).wrong, 0u);
+    EXPECT_EQ(each.Compare(Operation::kAllReduce, shape, 0, rounded.data()).wrong == 0, ranks == 2);
+  }
+}
+
 TEST(ValuesInput, DiffersBetweenRanksAndSalts) {
   const Values a(HCCL_DATA_TYPE_INT64, HCCL_REDUCE_SUM, 2, 0),
       b(HCCL_DATA_TYPE_INT64, HCCL_REDUCE_SUM, 2, 1);

@@ -56,6 +56,8 @@ int RunInfo() {
        "a wait for other ranks that is told");
   constexpr const char* kEngines[] = {"auto", "classic", "cooperative"};
   Line("HCCLRUN_ENGINE", kEngines[static_cast<int>(s.engine)], "who executes an operation");
+  Line("HCCLRUN_ACCUMULATE", s.accumulate_fp32 ? "fp32" : "element",
+       "what fp16 and bf16 are summed up in");
   Line("HCCLRUN_RANK_TABLE_WAIT", Seconds(s.rank_table_wait_ms),
        "for a rank table that is not completed");
   for (const HcclVariable& v : HcclVariables()) {

@@ -18,6 +18,31 @@
 extern "C" {
 #endif
 
+/* ---- Expansion modes by name. A configuration's hcclOpExpansionMode uses other numbers. ---- */
+typedef enum {
+  HCCL_OP_EXPANSION_MODE_INVALID = -1,
+  HCCL_OP_EXPANSION_MODE_AI_CPU = 0,
+  HCCL_OP_EXPANSION_MODE_AIV = 1,
+  HCCL_OP_EXPANSION_MODE_HOST = 2,
+  HCCL_OP_EXPANSION_MODE_HOST_TS = 3,
+  HCCL_OP_EXPANSION_MODE_CCU_MS = 4,
+  HCCL_OP_EXPANSION_CCU_MS = 4, /* name in CANN 9.1 */
+  HCCL_OP_EXPANSION_MODE_CCU_SCHED = 5,
+  HCCL_OP_EXPANSION_CCU_SCHED = 5, /* name in CANN 9.1 */
+  HCCL_OP_EXPANSION_AIV_ONLY = 6,
+} HcclOpExpansionMode;
+typedef HcclOpExpansionMode HcclConfigTypeOpExpansionMode;
+
+/* What HcclConfigGetInfo can tell. */
+typedef enum {
+  HCCL_CONFIG_TYPE_INVALID = -1,
+  HCCL_CONFIG_TYPE_OP_EXPANSION_MODE = 0, /* HcclConfigTypeOpExpansionMode */
+  HCCL_CONFIG_TYPE_HCCL_ALGO = 1,         /* terminated text, as in HCCL_ALGO */
+} HcclConfigType;
+
+/* Called by HcclCommDestroy and HcclCommResume; args as given with it. */
+typedef HcclResult (*HcclCommStateCallback)(HcclComm comm, HcclCommStatePhase phase, void *args);
+
 /* ---- Creation ---- */
 
 /*
@@ -152,6 +177,22 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommGetHandleWithName(const char *commName, H
  */
 ACL_FUNC_VISIBILITY HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult *asyncError);
 
+/*
+ * Whether the communicator named commId on the current device of the thread takes operations.
+ * *status is HCCL_COMM_STATUS_INVALID for one that is out of use, and, with HCCL_E_PARA, when there
+ * is none. HCCL_E_PTR for NULL.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommGetStatus(const char *commId, HcclCommStatus *status);
+
+/*
+ * Writes what the communicator's configuration and the environment have made of a setting into
+ * info, which has room for infoLen bytes: HcclConfigTypeOpExpansionMode, or the algorithms as text,
+ * "" where nothing was said. HCCL_E_PTR for NULL, HCCL_E_PARA for too little room or another
+ * cfgType.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclConfigGetInfo(HcclComm comm, HcclConfigType cfgType,
+                                                 uint32_t infoLen, void *info);
+
 /* HCCL_COMM_CONFIG_RESERVED: the capabilities of HcclCommConfigCapability below it are there. */
 ACL_FUNC_VISIBILITY uint32_t HcclGetCommConfigCapability(void);
 
@@ -177,6 +218,15 @@ ACL_FUNC_VISIBILITY HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue 
  */
 ACL_FUNC_VISIBILITY HcclResult HcclCommSuspend(HcclComm comm);
 ACL_FUNC_VISIBILITY HcclResult HcclCommResume(HcclComm comm);
+
+/*
+ * From now on cb is called whenever a communicator of this process is destroyed or resumed: before
+ * and after, in the calling thread, with args. Callbacks have names, in whose order they are
+ * called; a new one of the same name replaces the old one, NULL removes it. What they answer is
+ * told if it is not HCCL_SUCCESS and changes nothing. HCCL_E_PTR for a NULL regName.
+ */
+ACL_FUNC_VISIBILITY HcclResult HcclCommRegCommStateCallback(const char *regName,
+                                                            HcclCommStateCallback cb, void *args);
 
 /*
  * Which ranks use their backup network card: useBackup[i] for rank ranks[i]. Checked and without
@@ -272,20 +322,6 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommDeactivateCommMemory(HcclComm comm, void 
 /* As HcommMemAlloc and HcommMemFree (hcomm_res.h), under an earlier name (semantics B.3). */
 ACL_FUNC_VISIBILITY HcclResult HcclMemAlloc(void **ptr, size_t size);
 ACL_FUNC_VISIBILITY HcclResult HcclMemFree(void *ptr);
-
-/* ---- Expansion modes by name. A configuration's hcclOpExpansionMode uses other numbers. ---- */
-typedef enum {
-  HCCL_OP_EXPANSION_MODE_INVALID = -1,
-  HCCL_OP_EXPANSION_MODE_AI_CPU = 0,
-  HCCL_OP_EXPANSION_MODE_AIV = 1,
-  HCCL_OP_EXPANSION_MODE_HOST = 2,
-  HCCL_OP_EXPANSION_MODE_HOST_TS = 3,
-  HCCL_OP_EXPANSION_MODE_CCU_MS = 4,
-  HCCL_OP_EXPANSION_CCU_MS = 4, /* name in CANN 9.1 */
-  HCCL_OP_EXPANSION_MODE_CCU_SCHED = 5,
-  HCCL_OP_EXPANSION_CCU_SCHED = 5, /* name in CANN 9.1 */
-  HCCL_OP_EXPANSION_AIV_ONLY = 6,
-} HcclOpExpansionMode;
 
 #ifdef __cplusplus
 }

@@ -188,7 +188,7 @@ typedef struct HcclCommConfigDef {
   char hcclAlgo[HCCL_COMM_ALGO_MAX_LENGTH];
   char hcclRetryEnable[HCCL_COMM_RETRY_ENABLE_MAX_LENGTH];
   char hcclRetryParams[HCCL_COMM_RETRY_PARAMS_MAX_LENGTH];
-  char hcclBufferName[BUFFER_NAME_MAX_LENGTH]; /* ignored: no HCCL buffers are shared */
+  char hcclBufferName[BUFFER_NAME_MAX_LENGTH]; /* who has the same shares HCCL buffers (C.6) */
   uint32_t hcclQos;                            /* ignored */
   uint64_t hcclSymWinMaxMemSizePerRank;        /* GB of window space per rank (semantics A.2) */
   uint32_t hcclChannelSqDepth;                 /* ignored */
@@ -210,6 +210,23 @@ typedef enum {
   HCCL_COMM_CONFIG_BUFFER_NAME = 11,
   HCCL_COMM_CONFIG_RESERVED = 12, /* end marker; 5 in CANN 8.1 */
 } HcclCommConfigCapability;
+
+/* What HcclCommGetStatus answers. */
+typedef enum {
+  HCCL_COMM_STATUS_READY = 0,
+  HCCL_COMM_STATUS_SUSPENDING = 1, /* HcclCommSuspend was called, HcclCommResume not yet */
+  HCCL_COMM_STATUS_INVALID = 254,  /* out of use, or no such communicator */
+  HCCL_COMM_STATUS_RESERVED = 255,
+} HcclCommStatus;
+
+/* When a callback of HcclCommRegCommStateCallback is called. */
+typedef enum {
+  HCCL_COMM_STATE_PHASE_INVALID = -1,
+  HCCL_COMM_STATE_PHASE_DESTROY_PRE = 0,  /* HcclCommDestroy begins, the handle is valid */
+  HCCL_COMM_STATE_PHASE_DESTROY_POST = 1, /* it is done, the handle is a mere number */
+  HCCL_COMM_STATE_PHASE_RESUME_PRE = 2,   /* around HcclCommResume */
+  HCCL_COMM_STATE_PHASE_RESUME_POST = 3,
+} HcclCommStatePhase;
 
 /* Process-wide settings. */
 typedef enum {

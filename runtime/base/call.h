@@ -95,7 +95,8 @@ namespace hcclrun {
   X(HcclMemAlloc) X(HcclMemFree) X(hcclrunLastPath)                                               \
   X(aclprofPush) X(aclprofPop) X(aclprofRangeStart)                                               \
   X(aclprofRangeStop) X(aclprofSetStampTraceMessage) X(aclprofMark)                               \
-  X(aclrtMemcpy2d) X(aclrtMemcpy2dAsync) X(aclUpdateDataBuffer) X(aclrtGetStreamAttribute) X(aclrtCtxGetSysParamOpt)
+  X(aclrtMemcpy2d) X(aclrtMemcpy2dAsync) X(aclUpdateDataBuffer) X(aclrtGetStreamAttribute) X(aclrtCtxGetSysParamOpt) \
+  X(HcclCommGetStatus) X(HcclCommRegCommStateCallback) X(HcclConfigGetInfo)
 // clang-format on
 
 enum class CallId : uint32_t {

@@ -113,6 +113,7 @@ Settings Read() {
   if (s.stall_note_ms < 0) s.stall_note_ms = 5000;
   s.rank_table_wait_ms = MillisecondsVariable("HCCLRUN_RANK_TABLE_WAIT", true);
   if (s.rank_table_wait_ms < 0) s.rank_table_wait_ms = 1'800'000;
+  s.accumulate_fp32 = Choice("HCCLRUN_ACCUMULATE", {"element", "fp32"}) == 1;
   s.engine = static_cast<Engine>(Choice("HCCLRUN_ENGINE", {"auto", "classic", "cooperative"}));
   s.soc = kDefaultSoc;
   if (const char* text = getenv("HCCLRUN_SOC")) {

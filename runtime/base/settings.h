@@ -28,6 +28,7 @@ struct Settings {
   int64_t rank_table_wait_ms;  // HCCLRUN_RANK_TABLE_WAIT (seconds, default 1800): how long a rank
                                // table may stay incomplete (semantics D.4)
   Engine engine;  // HCCLRUN_ENGINE=classic|cooperative|auto: how collectives are executed
+  bool accumulate_fp32;  // HCCLRUN_ACCUMULATE=fp32: what fp16 and bf16 are summed up in
 
   std::string soc;  // HCCLRUN_SOC, the chip that is played (base/soc.h)
   bool atlas_a3;    // it is an Atlas A3: symmetric windows, zero copy

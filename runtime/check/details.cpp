@@ -62,9 +62,7 @@ class Groups {
 
 // "sendCounts[3] = 7"
 std::string Number(const ArrayDifference::End& e) {
-  std::string s = e.array;
-  if (e.row == kNoIndex) return s;
-  absl::StrAppend(&s, "[", e.row, "]");
+  std::string s = absl::StrCat(e.array, "[", e.row, "]");
   if (e.column != kNoIndex) absl::StrAppend(&s, "[", e.column, "]");
   return absl::StrCat(s, " = ", e.value);
 }
@@ -145,10 +143,15 @@ std::string MismatchSentence(const Fault& f) {
   if (difference.empty() && d->arrays) {
     const ArrayDifference::End &a = d->arrays->a, &b = d->arrays->b;
     const std::string call = CallName(static_cast<CallId>(first->call));
+    const std::string what =
+        d->arrays->has_values
+            ? absl::StrCat("rank ", a.rank, " called ", call, " with ", Number(a), ", rank ",
+                           b.rank, " with ", Number(b))
+            : absl::StrCat("ranks ", std::min(a.rank, b.rank), " and ", std::max(a.rank, b.rank),
+                           " called ", call, " with rows ", a.array, "[", a.row,
+                           "] that differ in several elements");
     return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
-                        " differs between ranks in its arrays: rank ", a.rank, " called ", call,
-                        " with ", Number(a), ", rank ", b.rank, " with ",
-                        a.row == kNoIndex ? "another " : "", Number(b),
+                        " differs between ranks in its arrays: ", what,
                         "; the operation failed on all ranks and moved no data, make these equal");
   }
   return absl::StrCat(

@@ -39,7 +39,7 @@ void ExecutePiece(const OpRun& run, const Piece& piece) {
       sources.push_back(run.operands->At(piece.src_space, r) + piece.src_offset);
     Reduce(run.dtype, run.reduce_op, destinations.data(), static_cast<int>(destinations.size()),
            sources.data(), static_cast<int>(sources.size()), piece.bytes / run.shape.elem,
-           streaming);
+           streaming, run.accumulator);
     return;
   }
   const char* source = run.operands->At(piece.src_space, piece.src_rank) + piece.src_offset;

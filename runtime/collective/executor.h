@@ -43,6 +43,7 @@ struct OpRun {
   std::optional<Plan> plan;  // of the shape
   DataType dtype = DataType::kInt8;
   ReduceOp reduce_op = ReduceOp::kSum;
+  Accumulator accumulator = Accumulator::kElementType;
   uint32_t rank = 0;
   const Operands* operands = nullptr;
   std::atomic<uint64_t>* barrier = nullptr;

@@ -47,7 +47,7 @@ void CopyBytes(char* const* dst, int ndst, const char* src, uint64_t n, bool str
 }
 
 void Reduce(DataType type, ReduceOp op, void* const* dst, int ndst, const void* const* src,
-            int nsrc, uint64_t count, bool streaming) {
+            int nsrc, uint64_t count, bool streaming, Accumulator accumulator) {
   assert(ReductionSupported(type, op) && nsrc >= 1 && ndst >= 1);
   const uint32_t elem = ElementSize(type);
   if (count == 0) return;
@@ -70,7 +70,7 @@ void Reduce(DataType type, ReduceOp op, void* const* dst, int ndst, const void* 
       kernels::ReduceFloatExtrema(type, op, args);
     } else {
       const kernels::DefaultFloatEnvironment environment;
-      kernels::ReduceFloatSums(type, op, args);
+      kernels::ReduceFloatSums(type, op, accumulator, args);
     }
   } else {
     kernels::ReduceIntegers(type, op, args);

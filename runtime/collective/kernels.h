@@ -31,15 +31,17 @@ void CopyBytes(char* const* dst, int ndst, const char* src, uint64_t n, bool str
 // The combination must be one for which ReductionSupported holds; nsrc and ndst are at least 1.
 //
 // The result is one bit pattern, on every processor, in every split of the elements over calls:
-// * fp16, bf16, fp32: each step is rounded to the element type, to nearest even; subnormals and
-//   infinities are kept, overflow gives infinity. The calling thread's rounding mode,
-//   flush-to-zero and traps are set aside meanwhile.
+// * fp16, bf16, fp32: each step is rounded to the element type, to nearest even; with
+//   Accumulator::kFp32, steps of fp16 and bf16 are rounded to fp32 and the last one's result once
+//   more to the element type. Subnormals and infinities are kept, overflow gives infinity. The
+//   calling thread's rounding mode, flush-to-zero and traps are set aside meanwhile.
 // * A result that is NaN is the positive quiet NaN without payload (which NaN an addition returns
 //   differs between processors). max and min return it if any source is NaN, and order -0 before
 //   +0.
 // * Integers wrap around.
 // * One source is copied as it is.
 void Reduce(DataType type, ReduceOp op, void* const* dst, int ndst, const void* const* src,
-            int nsrc, uint64_t count, bool streaming);
+            int nsrc, uint64_t count, bool streaming,
+            Accumulator accumulator = Accumulator::kElementType);
 
 }  // namespace hcclrun

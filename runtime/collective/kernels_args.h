@@ -38,7 +38,8 @@ struct ReduceArgs {
 
 // Each handles a group of types; the combination must be supported.
 void ReduceIntegers(DataType type, ReduceOp op, const ReduceArgs& args);
-void ReduceFloatSums(DataType type, ReduceOp op, const ReduceArgs& args);  // and products
+// And products.
+void ReduceFloatSums(DataType type, ReduceOp op, Accumulator accumulator, const ReduceArgs& args);
 void ReduceFloatExtrema(DataType type, ReduceOp op, const ReduceArgs& args);
 
 }  // namespace hcclrun::kernels

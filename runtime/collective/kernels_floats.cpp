@@ -1,4 +1,5 @@
-// Sums and products of floating-point elements, rounded to the element type after every step.
+// Sums and products of floating-point elements, rounded to the element type after every step, or
+// fp16 and bf16 accumulated in fp32 and rounded to the element type at the end.
 //
 // fp16 and bf16 are widened to fp32, whose sum or product of two such numbers, rounded once more to
 // the narrow type, is the correctly rounded one: fp32 holds a product of two halves exactly, and
@@ -56,8 +57,8 @@ HWY_INLINE hn::Vec<D> CanonicalNan(D d, hn::Vec<D> bits, int16_t infinity, int16
 }
 
 // A vector of bf16 as the even and the odd elements, each in the upper half of a 32-bit lane, the
-// rest clear: fp32 values without any shuffling.
-template <class D>
+// rest clear: fp32 values without any shuffling. (Accumulated in fp32 the rest fills up.)
+template <class D, Accumulator accumulator = Accumulator::kElementType>
 struct VectorBf16Sum {
   using D32 = hn::Repartition<uint32_t, D>;
   using DF = hn::Repartition<float, D>;
@@ -68,10 +69,13 @@ struct VectorBf16Sum {
   static constexpr size_t kBytes = hn::MaxLanes(D()) * 2;
   static constexpr bool kQuick = false;
   // To nearest even. A NaN's low half is clear (see FloatToBf16), so the carry cannot destroy it.
-  static HWY_INLINE V32 AddRounded(V32 a, V32 b) {
-    const V32 sum = hn::BitCast(D32(), hn::Add(hn::BitCast(DF(), a), hn::BitCast(DF(), b)));
+  static HWY_INLINE V32 Rounded(V32 sum) {
     const V32 odd = hn::And(hn::ShiftRight<16>(sum), hn::Set(D32(), 1));
     return hn::And(hn::Add(sum, hn::Add(odd, hn::Set(D32(), 0x7fff))), hn::Set(D32(), 0xffff0000));
+  }
+  static HWY_INLINE V32 Sum(V32 a, V32 b) {
+    const V32 sum = hn::BitCast(D32(), hn::Add(hn::BitCast(DF(), a), hn::BitCast(DF(), b)));
+    return accumulator == Accumulator::kFp32 ? sum : Rounded(sum);
   }
   static HWY_INLINE Value Load(const char* p) {
     const V32 both = hn::BitCast(D32(), hn::LoadU(D(), reinterpret_cast<const int16_t*>(p)));
@@ -79,9 +83,12 @@ struct VectorBf16Sum {
   }
   static HWY_INLINE Value Step(Value a, const char* p) {
     const Value b = Load(p);
-    return {AddRounded(a.even, b.even), AddRounded(a.odd, b.odd)};
+    return {Sum(a.even, b.even), Sum(a.odd, b.odd)};
   }
-  static HWY_INLINE Value Finish(Value a) { return a; }
+  static HWY_INLINE Value Finish(Value a) {
+    if constexpr (accumulator == Accumulator::kFp32) return {Rounded(a.even), Rounded(a.odd)};
+    return a;
+  }
   static HWY_INLINE hn::Vec<D> Narrow(Value a) {
     const auto bits = hn::BitCast(D(), hn::Or(hn::ShiftRight<16>(a.even), a.odd));
     return CanonicalNan(D(), bits, Bf16Format::kInfinity, Bf16Format::kNan);
@@ -136,7 +143,7 @@ HWY_INLINE hn::Vec<H> NarrowHalves(D, hn::Vec<D> value) {
 #endif
 
 // D has lanes of int16_t; a vector is held as two of floats.
-template <class D, ReduceOp op>
+template <class D, ReduceOp op, Accumulator accumulator = Accumulator::kElementType>
 struct VectorFp16 {
   using DF = hn::Repartition<float, D>;
   using DH = hn::Rebind<int16_t, DF>;
@@ -149,7 +156,10 @@ struct VectorFp16 {
   static HWY_INLINE VF LoadHalf(const char* p) {
     return Widen<DF, DH>(DF(), hn::LoadU(DH(), reinterpret_cast<const int16_t*>(p)));
   }
-  static HWY_INLINE VF Round(VF v) { return Widen<DF, DH>(DF(), NarrowHalves<DH>(DF(), v)); }
+  static HWY_INLINE VF Round(VF v) {
+    if constexpr (accumulator == Accumulator::kFp32) return v;
+    return Widen<DF, DH>(DF(), NarrowHalves<DH>(DF(), v));
+  }
   static HWY_INLINE Value Load(const char* p) { return {LoadHalf(p), LoadHalf(p + kBytes / 2)}; }
   static HWY_INLINE Value Step(Value a, const char* p) {
     const Value b = Load(p);
@@ -273,17 +283,23 @@ HWY_INLINE void RunFp32(const ReduceArgs& args) {
   using Wide = VectorFp32<hn::ScalableTag<float>, op>;
   ReduceVectors<Wide, Wide, VectorFp32<hn::CappedTag<float, 4>, op>, ScalarFp32<op>>(args);
 }
-template <ReduceOp op>
+template <ReduceOp op, Accumulator accumulator>
 HWY_INLINE void RunFp16(const ReduceArgs& args) {
   using D = hn::ScalableTag<int16_t>;
-  using Wide = VectorFp16<D, op>;
-  using Block = std::conditional_t<op == ReduceOp::kSum, QuickFp16Sum<D>, Wide>;
-  ReduceVectors<Block, Wide, VectorFp16<hn::CappedTag<int16_t, 8>, op>, ScalarFp16<op>>(args);
+  using Wide = VectorFp16<D, op, accumulator>;
+  constexpr bool kQuick = op == ReduceOp::kSum && accumulator == Accumulator::kElementType;
+  using Block = std::conditional_t<kQuick, QuickFp16Sum<D>, Wide>;
+  using Narrow = VectorFp16<hn::CappedTag<int16_t, 8>, op, accumulator>;
+  ReduceVectors<Block, Wide, Narrow, ScalarFp16<op, accumulator>>(args);
 }
+template <Accumulator accumulator>
 HWY_INLINE void RunBf16Sum(const ReduceArgs& args) {
   using D = hn::ScalableTag<int16_t>;
-  using Narrow = VectorBf16Sum<hn::CappedTag<int16_t, 8>>;
-  ReduceVectors<QuickBf16Sum<D>, VectorBf16Sum<D>, Narrow, ScalarBf16Sum>(args);
+  using Wide = VectorBf16Sum<D, accumulator>;
+  constexpr bool kQuick = accumulator == Accumulator::kElementType;
+  using Block = std::conditional_t<kQuick, QuickBf16Sum<D>, Wide>;
+  using Narrow = VectorBf16Sum<hn::CappedTag<int16_t, 8>, accumulator>;
+  ReduceVectors<Block, Wide, Narrow, ScalarBf16Sum<accumulator>>(args);
 }
 
 #else
@@ -292,25 +308,32 @@ template <ReduceOp op>
 HWY_INLINE void RunFp32(const ReduceArgs& args) {
   ReduceElements<ScalarFp32<op>>(args);
 }
-template <ReduceOp op>
+template <ReduceOp op, Accumulator accumulator>
 HWY_INLINE void RunFp16(const ReduceArgs& args) {
-  ReduceElements<ScalarFp16<op>>(args);
+  ReduceElements<ScalarFp16<op, accumulator>>(args);
 }
-HWY_INLINE void RunBf16Sum(const ReduceArgs& args) { ReduceElements<ScalarBf16Sum>(args); }
+template <Accumulator accumulator>
+HWY_INLINE void RunBf16Sum(const ReduceArgs& args) {
+  ReduceElements<ScalarBf16Sum<accumulator>>(args);
+}
 
 #endif  // HCCLRUN_VECTORS
 
-void ReduceFloatSumsHere(DataType type, ReduceOp op, const ReduceArgs& args) {
-  const bool sum = op == ReduceOp::kSum;
-  switch (type) {
-    case DataType::kFp32:
-      return sum ? RunFp32<ReduceOp::kSum>(args) : RunFp32<ReduceOp::kProd>(args);
-    case DataType::kFp16:
-      return sum ? RunFp16<ReduceOp::kSum>(args) : RunFp16<ReduceOp::kProd>(args);
-    case DataType::kBf16:
-      return RunBf16Sum(args);
-    default:
-      return;
+template <Accumulator accumulator>
+HWY_INLINE void RunSixteenBits(DataType type, ReduceOp op, const ReduceArgs& args) {
+  if (type == DataType::kBf16) return RunBf16Sum<accumulator>(args);
+  op == ReduceOp::kSum ? RunFp16<ReduceOp::kSum, accumulator>(args)
+                       : RunFp16<ReduceOp::kProd, accumulator>(args);
+}
+
+void ReduceFloatSumsHere(DataType type, ReduceOp op, Accumulator accumulator,
+                         const ReduceArgs& args) {
+  if (type == DataType::kFp32) {
+    op == ReduceOp::kSum ? RunFp32<ReduceOp::kSum>(args) : RunFp32<ReduceOp::kProd>(args);
+  } else if (accumulator == Accumulator::kFp32) {
+    RunSixteenBits<Accumulator::kFp32>(type, op, args);
+  } else {
+    RunSixteenBits<Accumulator::kElementType>(type, op, args);
   }
 }
 
@@ -323,8 +346,8 @@ namespace hcclrun::kernels {
 
 HWY_EXPORT(ReduceFloatSumsHere);
 
-void ReduceFloatSums(DataType type, ReduceOp op, const ReduceArgs& args) {
-  HWY_DYNAMIC_DISPATCH(ReduceFloatSumsHere)(type, op, args);
+void ReduceFloatSums(DataType type, ReduceOp op, Accumulator accumulator, const ReduceArgs& args) {
+  HWY_DYNAMIC_DISPATCH(ReduceFloatSumsHere)(type, op, accumulator, args);
 }
 
 }  // namespace hcclrun::kernels

@@ -9,7 +9,7 @@
 //                   vector
 //   Value           what is held in registers
 //   Load(p)         the first source's elements
-//   Step(v, p)      one more source, rounded
+//   Step(v, p)      one more source, rounded to what is accumulated in
 //   Finish(v)       the result r, NaN made canonical
 //   Store(r, p), Stream(r, p)
 // Vector accumulators in the kernel files have the same shape. Pointers may have any alignment.
@@ -119,7 +119,7 @@ struct ScalarFp32 {
   static void Stream(Value a, char* p) { Store(a, p); }
 };
 
-template <ReduceOp op>
+template <ReduceOp op, Accumulator accumulator>
 struct ScalarFp16 {
   using Value = float;
   static constexpr size_t kBytes = 2;
@@ -127,20 +127,25 @@ struct ScalarFp16 {
   static constexpr uint64_t kFew = 0;
   static Value Load(const char* p) { return HalfToFloat(Read<uint16_t>(p)); }
   static Value Step(Value a, const char* p) {
-    return HalfToFloat(FloatToHalf(Combine<op>(a, Load(p))));
+    const float next = Combine<op>(a, Load(p));
+    return accumulator == Accumulator::kFp32 ? next : HalfToFloat(FloatToHalf(next));
   }
   static Value Finish(Value a) { return a != a ? std::bit_cast<float>(kFloatNan) : a; }
   static void Store(Value a, char* p) { Write(p, FloatToHalf(a)); }
   static void Stream(Value a, char* p) { Store(a, p); }
 };
 
+template <Accumulator accumulator>
 struct ScalarBf16Sum {
   using Value = float;
   static constexpr size_t kBytes = 2;
   static constexpr bool kQuick = false;
   static constexpr uint64_t kFew = 2;
   static Value Load(const char* p) { return Bf16ToFloat(Read<uint16_t>(p)); }
-  static Value Step(Value a, const char* p) { return Bf16ToFloat(FloatToBf16(a + Load(p))); }
+  static Value Step(Value a, const char* p) {
+    const float sum = a + Load(p);
+    return accumulator == Accumulator::kFp32 ? sum : Bf16ToFloat(FloatToBf16(sum));
+  }
   static Value Finish(Value a) { return a != a ? std::bit_cast<float>(kFloatNan) : a; }
   static void Store(Value a, char* p) { Write(p, FloatToBf16(a)); }
   static void Stream(Value a, char* p) { Store(a, p); }

@@ -32,6 +32,9 @@ enum class DataType : uint8_t {
 
 enum class ReduceOp : uint8_t { kSum = 0, kProd = 1, kMax = 2, kMin = 3 };
 
+// What a sum or product of fp16 or bf16 is held in from one step to the next (semantics C.4).
+enum class Accumulator : uint8_t { kElementType, kFp32 };
+
 enum class Op : uint8_t {
   kAllGather,
   kReduceScatter,

@@ -57,6 +57,8 @@ Fault CollectiveTask::PrepareRun(CollectiveRun& prepared, bool for_all) {
     if (!(d.flags & kFlagWindow) || (d.flags & kFlagUnsafe)) run.shape.path = Path::kBuffered;
   }
   run.reduce_op = static_cast<ReduceOp>(descriptor_.reduce_op);
+  run.accumulator =
+      comm_->view().header->accumulate_fp32 ? Accumulator::kFp32 : Accumulator::kElementType;
   run.rank = me;
   run.barrier = &comm_->view().slot(descriptor_.sequence).barrier;
   run.operands = &prepared.operands;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/thread_value.h"
 #include "comm/abort.h"
+#include "comm/hccl_buffers.h"
 #include "comm/liveness.h"
 #include "comm/matching.h"
 #include "comm/short_operation.h"
@@ -64,6 +65,7 @@ CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
 CollectiveTask::~CollectiveTask() {
   if (started_ && !settled_)
     comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
+  if (!settled_) comm_->buffers().End(comm_->name(), descriptor_.stream, queued_by == 0);
   // One that its stream refused has not been called.
   if (queued_by != 0 && stage_ != Stage::kDone)
     SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
@@ -302,6 +304,9 @@ Task::Progress CollectiveTask::Advance(Fault* fault) {
   if (progress == Progress::kDone) {
     settled_ = true;
     comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
+    // After an abort other processes may still be at it.
+    comm_->buffers().End(comm_->name(), descriptor_.stream,
+                         AbortOf(comm_->view()).cause == AbortCause::kNone);
   }
   return progress;
 }

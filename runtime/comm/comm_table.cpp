@@ -52,17 +52,6 @@ void* AddCommunicator(std::shared_ptr<Communicator> comm) {
   return handle;
 }
 
-Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle) {
-  Result<std::shared_ptr<Communicator>> comm = FindOwnSide(handle);
-  if (comm.ok()) {
-    if ((*comm)->suspended.load(std::memory_order_relaxed)) return Fault(FaultKind::kSuspended);
-    if (!(*comm)->connected()) {
-      if (Fault f = (*comm)->Connect()) return f;
-    }
-  }
-  return comm;
-}
-
 void* FindByName(const std::string& name, int32_t device) {
   Table& t = GetTable();
   std::lock_guard<std::mutex> lock(t.mutex);
@@ -81,7 +70,7 @@ bool HasRankTableCommunicator(int32_t device) {
   return false;
 }
 
-Result<std::shared_ptr<Communicator>> FindOwnSide(void* handle) {
+Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle) {
   Table& t = GetTable();
   LastFound& last = ThreadValue<LastFound>::Get();
   if (last.handle == handle && last.removals == t.removals.load(std::memory_order_acquire)) {

@@ -15,10 +15,8 @@ namespace hcclrun {
 Fault CheckNameFree(const std::string& name, int32_t device);
 // Takes the communicator in; its handle.
 void* AddCommunicator(std::shared_ptr<Communicator> comm);
-// For what needs the other ranks: waits for them if they have not been met (Communicator::Connect).
+// The communicator of a handle; its members may not have been met (Communicator::Ready).
 Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle);
-// For what concerns this rank alone; the communicator may not be connected.
-Result<std::shared_ptr<Communicator>> FindOwnSide(void* handle);
 // The handle of the communicator of this name on this device; nullptr if there is none.
 void* FindByName(const std::string& name, int32_t device);
 // Whether a communicator of a rank table is alive on this device.

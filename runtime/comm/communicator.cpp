@@ -11,6 +11,7 @@
 #include "collective/plan.h"
 #include "comm/abort.h"
 #include "comm/collective_task.h"
+#include "comm/hccl_buffers.h"
 #include "comm/hccl_env.h"
 #include "comm/matching.h"
 #include "comm/path_choice.h"
@@ -26,8 +27,15 @@ namespace {
 
 // The part of an HCCL buffer that the buffered path cycles through: small enough that what the ranks
 // stage is still in a cache, which they share, when their peers fetch it, and that the next round
-// finds it there again. With 4 MiB everything staged goes to memory and comes back: half the speed.
+// finds it there again; with 4 MiB everything staged goes to memory and comes back, at half the
+// speed. Less if there are so many ranks that their pages would fill the machine.
 constexpr uint64_t kChunkBytes = uint64_t{512} << 10;
+constexpr uint64_t kChunkBytesOfAll = uint64_t{256} << 20;
+
+constexpr uint64_t ChunkBytes(uint32_t ranks, uint64_t smallest_buffer) {
+  const uint64_t share = kChunkBytesOfAll / ranks & ~uint64_t{4095};
+  return std::max(MinChunkBytes(ranks), std::min({smallest_buffer, kChunkBytes, share}));
+}
 
 }  // namespace
 
@@ -38,10 +46,6 @@ Communicator::~Communicator() {
   meeting_.reset();
   liveness_.reset();
   windows_.reset();
-  if (stages_allocated_) {
-    device_->heap().Free(stage_a_);
-    device_->heap().Free(stage_b_);
-  }
 }
 
 Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info, uint32_t ranks,
@@ -85,19 +89,17 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
 
   // Address space only; pages come with the first buffered operation. A quarter of the heap bounds
   // it, so that tiny heaps still work.
-  comm->stage_bytes_ =
+  const uint64_t bytes =
       std::max(MinChunkBytes(ranks), std::min(config.buffer_bytes, heap.size() / 4)) &
       ~uint64_t{4095};
-  Result<uint64_t> a = heap.AllocateUncommitted(comm->stage_bytes_, kGranule);
-  if (!a.ok()) return a.fault();
-  comm->stage_a_ = *a;
-  Result<uint64_t> b = heap.AllocateUncommitted(comm->stage_bytes_, kGranule);
-  if (!b.ok()) {
-    heap.Free(comm->stage_a_);
-    return b.fault();
+  Result<std::shared_ptr<HcclBuffers>> buffers =
+      HcclBuffers::Get(device, config.buffer_name, bytes);
+  if (!buffers.ok()) return buffers.fault();
+  if ((*buffers)->bytes() < MinChunkBytes(ranks)) {
+    return Fault(FaultKind::kConfigInvalid, {(*buffers)->bytes()},
+                 "hcclBufferName of HCCL buffers too small for so many ranks; bytes");
   }
-  comm->stage_b_ = *b;
-  comm->stages_allocated_ = true;
+  comm->buffers_ = std::move(*buffers);
 
   memset(hello, 0, sizeof *hello);
   hello->ranks = ranks;
@@ -108,9 +110,9 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
   hello->device_count = Settings::Get().device_count;
   hello->heap_uid = heap.uid();
   hello->heap_bytes = heap.size();
-  hello->stage_a = comm->stage_a_;
-  hello->stage_b = comm->stage_b_;
-  hello->stage_bytes = comm->stage_bytes_;
+  hello->stage_a = comm->buffers_->a();
+  hello->stage_b = comm->buffers_->b();
+  hello->stage_bytes = comm->buffers_->bytes();
   hello->connect_timeout_ms = config.connect_timeout_ms;
   if (config.places.server.empty()) {
     hello->server = Job::Get().place().server;
@@ -173,7 +175,7 @@ Fault Communicator::CheckPeers() {
     stages_.push_back({heap_base(r) + a, heap_base(r) + b});
     smallest = std::min(smallest, bytes);
   }
-  chunk_bytes_ = std::max(MinChunkBytes(size_), std::min(smallest, kChunkBytes));
+  chunk_bytes_ = ChunkBytes(size_, smallest);
   return Fault::None();
 }
 
@@ -181,9 +183,7 @@ Fault Communicator::CommitStages() {
   if (stages_committed_.load(std::memory_order_acquire)) return Fault::None();
   std::lock_guard<std::mutex> lock(stage_mutex_);
   if (stages_committed_.load(std::memory_order_relaxed)) return Fault::None();
-  Heap& heap = device_->heap();
-  if (Fault f = heap.Commit(stage_a_, chunk_bytes_)) return f;
-  if (Fault f = heap.Commit(stage_b_, chunk_bytes_)) return f;
+  if (Fault f = buffers_->Commit(chunk_bytes_)) return f;
   stages_committed_.store(true, std::memory_order_release);
   return Fault::None();
 }
@@ -216,34 +216,52 @@ Fault Communicator::Locate(const void* address, uint64_t bytes, const char* para
   return LocateAnew(address, bytes, parameter, buffer);
 }
 
-// Also remembers the whole of what the buffer lies in, if the rest of it is like the buffer.
-Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* parameter,
-                               Buffer* buffer) {
-  KnownMemory known;
-  known.map_generation = MemoryMapGeneration();
-  known.window_generation = windows_->generation();
-  MemoryInfo memory = FindMemory(address);
+Fault Communicator::FindPlace(const MemoryInfo& memory, const char* parameter,
+                              Buffer* buffer) const {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(buffer->address);
   if (memory.kind == MemoryKind::kPeerView || memory.imported) {
-    if (bytes > memory.size - uint64_t(buffer->address - memory.base)) {
+    if (buffer->bytes > memory.size - uint64_t(buffer->address - memory.base)) {
       return Fault(FaultKind::kOutsideAllocation,
-                   {reinterpret_cast<uintptr_t>(address), bytes,
-                    reinterpret_cast<uintptr_t>(memory.base), memory.size},
+                   {address, buffer->bytes, reinterpret_cast<uintptr_t>(memory.base), memory.size},
                    parameter);
     }
     buffer->is_private = true;
     return Fault::None();
   }
   bool scattered = false;
-  Result<HeapRange> range = ResolveRange(address, bytes, parameter, &scattered);
+  Result<HeapRange> range = ResolveRange(buffer->address, buffer->bytes, parameter, &scattered);
   if (!range.ok()) return range.fault();
   if (range->device != device_) {
     return Fault(FaultKind::kOtherDevice,
-                 {reinterpret_cast<uintptr_t>(address), uint64_t(range->device->id()),
-                  uint64_t(device_->id())},
-                 parameter);
+                 {address, uint64_t(range->device->id()), uint64_t(device_->id())}, parameter);
   }
   buffer->is_private = scattered;
   buffer->heap_offset = range->offset;
+  return Fault::None();
+}
+
+Fault Communicator::CheckBuffer(const void* address, uint64_t bytes, const char* parameter) const {
+  if (bytes == 0) return Fault::None();
+  Buffer buffer;
+  buffer.address = static_cast<char*>(const_cast<void*>(address));
+  buffer.bytes = bytes;
+  return FindPlace(FindMemory(address), parameter, &buffer);
+}
+
+Fault Communicator::Ready() {
+  if (suspended.load(std::memory_order_relaxed)) return Fault(FaultKind::kSuspended);
+  return connected() ? Fault::None() : meeting_->Await();
+}
+
+// Also remembers the whole of what the buffer lies in, if the rest of it is like the buffer.
+Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* parameter,
+                               Buffer* buffer) {
+  KnownMemory known;
+  known.map_generation = MemoryMapGeneration();
+  known.window_generation = windows_->generation();
+  const MemoryInfo memory = FindMemory(address);
+  if (Fault f = FindPlace(memory, parameter, buffer)) return f;
+  if (memory.kind == MemoryKind::kPeerView || memory.imported) return Fault::None();
   buffer->window_offset = windows_->OffsetOf(buffer->address, bytes, memory.identity);
   if (memory.kind == MemoryKind::kNone || memory.device != device_) return Fault::None();
   known.whole.address = memory.base;
@@ -261,21 +279,26 @@ Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* 
 
 Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream) {
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
+  const uint32_t elem = ElementSize(request.dtype);
+  const ExtentBytes extents =
+      request.v ? VExtents(request.v->layout.Of(rank_))
+                : Extents(request.op, request.count, elem, size_, rank_, request.root);
+  const bool one_buffer = request.op == Op::kBroadcast;
+  const char *in_name = one_buffer ? "buf" : "sendBuf", *out_name = one_buffer ? "buf" : "recvBuf";
+  if (!connected()) {
+    if (Fault f = CheckBuffer(request.in, extents.in_bytes, in_name)) return f;
+    if (Fault f = CheckBuffer(request.out, extents.out_bytes, out_name)) return f;
+  }
+  if (Fault f = Ready()) return f;
   if (!GoesOn()) {
     if (Fault f = AsyncFault()) return f;
   }
   if (Fault f = CheckStrict(*this, request)) return f;
   std::lock_guard<std::mutex> lock(issue_mutex_);
   PrefetchToPost(view(), next_sequence_, rank_);
-  const uint32_t elem = ElementSize(request.dtype);
-  const ExtentBytes extents =
-      request.v ? VExtents(request.v->layout.Of(rank_))
-                : Extents(request.op, request.count, elem, size_, rank_, request.root);
-  const bool one_buffer = request.op == Op::kBroadcast;
   Buffer in, out;
-  if (Fault f = Locate(request.in, extents.in_bytes, one_buffer ? "buf" : "sendBuf", &in)) return f;
-  if (Fault f = Locate(request.out, extents.out_bytes, one_buffer ? "buf" : "recvBuf", &out))
-    return f;
+  if (Fault f = Locate(request.in, extents.in_bytes, in_name, &in)) return f;
+  if (Fault f = Locate(request.out, extents.out_bytes, out_name, &out)) return f;
 
   Descriptor d;
   memset(&d, 0, sizeof d);
@@ -319,7 +342,8 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
 // communicator, which the caller holds.
 Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
                           const OpRequest& request, Stream& stream) {
-  if (!request.v && in.bytes + out.bytes <= kInlineBytes) {
+  if (Fault f = buffers_->Begin(name(), descriptor.stream)) return f;
+  if (!request.v && !buffers_->shared() && in.bytes + out.bytes <= kInlineBytes) {
     CollectiveTask task(std::shared_ptr<Communicator>(std::shared_ptr<void>(), this), descriptor, in,
                         out);
     if (stream.RunAtOnce(task, CollectiveTask::Keep)) return Fault::None();

@@ -26,13 +26,14 @@
 
 namespace hcclrun {
 
+class HcclBuffers;
 class SymmetricHeap;
 class ArgumentRing;
 struct VArguments;
 
 // How AI CPU expansion is set (config or HCCL_OP_EXPANSION_MODE); only kAiCpu lets
-// operations use windows.
-enum class Expansion : uint32_t { kAiCpu, kHost, kAiv };
+// operations use windows. The numbers of HcclOpExpansionMode.
+enum class Expansion : int32_t { kAiCpu = 0, kAiv = 1, kHost = 2, kHostTs = 3, kAivOnly = 6 };
 
 struct CommConfig {
   std::string name;                             // empty: the root info's
@@ -41,8 +42,10 @@ struct CommConfig {
   bool resets_device = false;                   // its destruction gives back a device reference
   Places places;                                // of all ranks; empty: as the ranks say at creation
   uint64_t buffer_bytes = uint64_t{200} << 20;  // of each of the two HCCL buffers
+  std::string buffer_name;                      // of HCCL buffers that are shared; empty: none
   uint64_t stride_bytes = uint64_t{16} << 30;   // of the symmetric heap per rank
   Expansion expansion = Expansion::kAiCpu;
+  std::string algorithm;  // HCCL_ALGO or hcclAlgo; for whoever asks
   int64_t connect_timeout_ms = 120'000;
   int64_t exec_timeout_ms = 1'836'000;  // < 0 = never
   bool strict = false;                  // strict determinism (semantics C.4)
@@ -92,10 +95,12 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
                                                            Ancestry ancestry);
   ~Communicator();
 
-  // Whether the members have been met; what needs view() and windows() comes after Connect().
+  // Whether the members have been met: view() and windows() are there.
   bool connected() const { return connected_.load(std::memory_order_acquire); }
-  // Waits for the members of a communicator of CreateUnmet(), at most the connect timeout.
-  Fault Connect() { return connected() ? Fault::None() : meeting_->Await(); }
+  // What every use of the members begins with, after the arguments have been checked: refused while
+  // the communicator is suspended; waits for the members of a communicator of CreateUnmet(), at most
+  // the connect timeout.
+  Fault Ready();
   // For the meeting: takes the members in.
   Fault Attach(Membership membership);
   // What only members know (root_info.h).
@@ -138,6 +143,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   uint64_t chunk_bytes() const { return chunk_bytes_; }
   // Gives this rank's stage buffers pages for one chunk; once.
   Fault CommitStages();
+  HcclBuffers& buffers() { return *buffers_; }
   char* stage_a(uint32_t rank) const { return stages_[rank].a; }
   char* stage_b(uint32_t rank) const { return stages_[rank].b; }
 
@@ -164,6 +170,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
                                                        const CommConfig& config, Hello* hello);
   Fault CheckPeers();
   Fault MakeArgumentRing();
+  Fault CommitChannel(TransferEnd end, uint32_t peer);
+  // What is wrong with a buffer can be told before the members are there.
+  Fault CheckBuffer(const void* address, uint64_t bytes, const char* parameter) const;
+  // All of `buffer`, whose address and size are there, but its place in the windows.
+  Fault FindPlace(const MemoryInfo& memory, const char* parameter, Buffer* buffer) const;
   // Under issue_mutex_.
   Fault Locate(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
   Fault LocateAnew(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
@@ -179,8 +190,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   CommConfig config_;
   std::string key_;
   const char* no_window_path_ = nullptr;
-  uint64_t stage_a_ = 0, stage_b_ = 0, stage_bytes_ = 0;  // own HCCL buffers in the heap
-  bool stages_allocated_ = false;
+  std::shared_ptr<HcclBuffers> buffers_;  // the own ones
   std::shared_ptr<const Membership> membership_;
   std::vector<Stages> stages_;
   uint64_t chunk_bytes_ = 0;
@@ -202,6 +212,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // Sends and receives called so far by peer, by TransferEnd; empty before the first.
   // Guarded by issue_mutex_.
   std::vector<uint64_t> next_transfer_[2];
+  // Peers whose channel has pages, by TransferEnd; likewise.
+  std::vector<bool> has_channel_[2];
   std::mutex stage_mutex_;
   // Stored under stage_mutex_ when the pages are there (release), read without (acquire).
   std::atomic<bool> stages_committed_{false};

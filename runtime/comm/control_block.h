@@ -2,8 +2,9 @@
 // The shared memory of one communicator: who is in it, the ring in which operations meet, the table
 // through which windows are exchanged, and the abort word.
 //
-// The rendezvous server creates it (MemoryObject), zero-filled and committed, fills the constants
-// and hands its descriptor to every rank; it disappears with the last mapping. There is no lock in
+// The rendezvous server creates it (MemoryObject), zero-filled and, but for the channels of sends
+// and receives, committed, fills the constants and hands its descriptor to every rank; it disappears
+// with the last mapping. A rank gives a channel pages before it first uses it. There is no lock in
 // it. Everything a rank takes from it that can lead to an address is copied first and validated
 // then (matching.cpp), so that a corrupted peer cannot make this process write outside the heaps.
 //
@@ -180,7 +181,9 @@ struct ControlHeader {
   uint64_t bytes;       // of the whole block
   uint32_t processors;  // that the ranks share, as the server saw them
   uint32_t oversubscribed;
-  uint32_t engine;  // Engine, as the server was told: the same for all ranks
+  // As the server was told, so that they are the same for all ranks.
+  uint32_t engine;           // Engine
+  uint32_t accumulate_fp32;  // HCCLRUN_ACCUMULATE
 
   // 0 = in use; else cause << 32 | rank + 1. Set once by compare-exchange; readers need only the
   // value itself.
@@ -221,6 +224,10 @@ struct ControlView {
   TransferChannel* channels = nullptr;      // [ranks][ranks]: sender, receiver
 
   static uint64_t BytesFor(uint32_t ranks) { return Lay(nullptr, ranks).second; }
+  // All but the channels, which come last, from the start of a page.
+  static uint64_t FixedBytesFor(uint32_t ranks) {
+    return reinterpret_cast<uintptr_t>(Lay(nullptr, ranks).first.channels);
+  }
   static ControlView At(void* base, uint32_t ranks) {
     return Lay(static_cast<char*>(base), ranks).first;
   }
@@ -252,6 +259,7 @@ struct ControlView {
   }
 
  private:
+  static constexpr uint64_t kPage = uint64_t{64} << 10;  // of any machine
   static std::pair<ControlView, uint64_t> Lay(char* base, uint32_t ranks) {
     ControlView v;
     v.size = ranks;
@@ -267,6 +275,7 @@ struct ControlView {
     v.slots = reinterpret_cast<Slot*>(take(sizeof(Slot) * kRingSlots));
     v.calls = reinterpret_cast<PostedCall*>(take(sizeof(PostedCall) * kRingSlots * ranks));
     v.rank_events = reinterpret_cast<RankEvent*>(take(sizeof(RankEvent) * ranks));
+    at = (at + kPage - 1) & ~(kPage - 1);
     v.channels = reinterpret_cast<TransferChannel*>(take(sizeof(TransferChannel) * ranks * ranks));
     return {v, at};
   }

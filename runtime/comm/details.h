@@ -27,16 +27,17 @@ struct RankPosition {
 
 inline constexpr uint32_t kNoIndex = 0xffffffff;
 
-// Two numbers of the arrays of a V operation that should be equal. Both values are 0 and the index
-// is missing when only the whole is known to differ.
+// Two numbers of the arrays of a V operation that should be equal, or two rows of a matrix, several
+// of whose numbers differ.
 struct ArrayDifference {
   struct End {
     uint32_t rank;
     const char* array;     // as the API names it
-    uint32_t row, column;  // column: kNoIndex but for a matrix
+    uint32_t row, column;  // column: kNoIndex but for an element of a matrix
     uint64_t value;
   };
   End a, b;
+  bool has_values = true;
 };
 
 struct OpDetail : FaultDetail {

@@ -29,9 +29,11 @@ void ReadValues(HcclEnv* env) {
   const double exec_s = Number("HCCL_EXEC_TIMEOUT", 1836);
   env->exec_timeout_ms = exec_s == 0 ? -1 : std::llround(exec_s * 1000);
   const std::string mode = Text("HCCL_OP_EXPANSION_MODE");
-  env->expansion = mode == "AIV"                         ? Expansion::kAiv
-                   : mode == "HOST" || mode == "HOST_TS" ? Expansion::kHost
-                                                         : Expansion::kAiCpu;
+  env->expansion = mode == "AIV"       ? Expansion::kAiv
+                   : mode == "HOST"    ? Expansion::kHost
+                   : mode == "HOST_TS" ? Expansion::kHostTs
+                                       : Expansion::kAiCpu;
+  env->algorithm = Text("HCCL_ALGO");
   env->inter_hccs_disable = strcasecmp(Text("HCCL_INTER_HCCS_DISABLE").c_str(), "TRUE") == 0;
   const std::string deterministic = Text("HCCL_DETERMINISTIC");
   env->deterministic_set = !deterministic.empty();

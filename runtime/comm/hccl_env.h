@@ -20,6 +20,7 @@ struct HcclEnv {
   // HCCLRUN_EXEC_TIMEOUT wins over a communicator's configuration, too
   bool exec_timeout_forced = false;
   Expansion expansion = Expansion::kAiCpu;  // HCCL_OP_EXPANSION_MODE
+  std::string algorithm;                    // HCCL_ALGO
   bool inter_hccs_disable = false;          // HCCL_INTER_HCCS_DISABLE (A.10 item 5)
   bool deterministic_set = false;           // HCCL_DETERMINISTIC: HcclSetConfig is ignored then
   int32_t deterministic = 0;                // 0 false, 1 true, 2 strict; results always are

@@ -175,6 +175,7 @@ class Client {
     auto region = MapControl(*object);
     if (!region.ok()) return region.fault();
     m.control = std::move(*region);
+    m.object = std::move(*object);
     m.view = ControlView::At(m.control->get_address(), ranks);
     if (m.view.header->magic != kControlMagic || m.view.header->ranks != ranks) {
       return Fault(FaultKind::kInternal, "malformed control block");

@@ -14,10 +14,12 @@
 #include "comm/peer_heaps.h"
 #include "comm/rendezvous.h"
 #include "comm/root_info.h"
+#include "shm/memory_object.h"
 
 namespace hcclrun {
 
 struct Membership {
+  MemoryObject object;  // the control block; its table of channels gets pages as pairs need them
   std::shared_ptr<boost::interprocess::mapped_region> control;
   ControlView view;
   std::vector<std::shared_ptr<MappedHeap>> heaps;  // by rank

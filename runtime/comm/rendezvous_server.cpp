@@ -249,7 +249,8 @@ class Server {
     Result<MemoryObject> control = MemoryObject::Create(bytes);
     if (!control.ok()) return control.fault();
     control_ = std::move(*control);
-    if (Fault f = control_.Commit(0, bytes)) return f;
+    // All but the channels of sends and receives (transfers.cpp).
+    if (Fault f = control_.EnsurePages(0, ControlView::FixedBytesFor(ranks_))) return f;
     Result<boost::interprocess::mapped_region> region = control_.Map();
     if (!region.ok()) return region.fault();
     FillControl(region->get_address(), bytes);
@@ -282,6 +283,7 @@ class Server {
     header->processors = ProcessorCount();
     header->oversubscribed = ranks_ > header->processors;
     header->engine = static_cast<uint32_t>(Settings::Get().engine);
+    header->accumulate_fp32 = Settings::Get().accumulate_fp32;
     for (uint32_t r = 0; r < ranks_; r++) {
       const Hello& h = clients_[r].hello;
       RankRecord* record = new (&view.ranks[r]) RankRecord();

@@ -26,7 +26,8 @@ void Copy(char* to, const char* from, uint64_t bytes) {
   if (to != from) std::memmove(to, from, bytes);
 }
 
-void Execute(const OpShape& shape, const Descriptor& own, const Addresses& places) {
+void Execute(const OpShape& shape, const Descriptor& own, const Addresses& places,
+             Accumulator accumulator) {
   const uint32_t ranks = shape.ranks, root = shape.root;
   const uint64_t block = shape.count * shape.elem;
   const auto& [in, out] = places;
@@ -35,7 +36,7 @@ void Execute(const OpShape& shape, const Descriptor& own, const Addresses& place
     for (uint32_t r = 0; r < ranks; r++) from[r] = in[r] + offset;
     Reduce(static_cast<DataType>(own.dtype), static_cast<ReduceOp>(own.reduce_op),
            reinterpret_cast<void* const*>(to), static_cast<int>(n), from, static_cast<int>(ranks),
-           shape.count, false);
+           shape.count, false, accumulator);
   };
   if (ranks == 1) {
     if (block) Copy(out[0], in[0], block);
@@ -103,7 +104,8 @@ bool ExecuteShort(const Communicator& comm, const Descriptor& own, Path* path) {
     places.out[r] = base + d.out_offset;
   }
   *path = window ? Path::kWindow : Path::kBuffered;
-  Execute(shape, own, places);
+  Execute(shape, own, places,
+          comm.view().header->accumulate_fp32 ? Accumulator::kFp32 : Accumulator::kElementType);
   return true;
 }
 

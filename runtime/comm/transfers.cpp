@@ -8,9 +8,31 @@
 
 namespace hcclrun {
 
+// Both ends do this before they touch the channel; what has pages stays as it is. Few pairs of many
+// ranks talk to each other, and the table of all is large: 335 MB for 1024 ranks.
+Fault Communicator::CommitChannel(TransferEnd end, uint32_t peer) {
+  std::vector<bool>& there = has_channel_[end];
+  there.resize(size_);
+  if (there[peer]) return Fault::None();
+  const char* channel = reinterpret_cast<const char*>(&view().channel(rank_, end, peer));
+  const uint64_t offset = uint64_t(channel - reinterpret_cast<const char*>(view().header));
+  if (Fault f = membership_->object.EnsurePages(offset, sizeof(TransferChannel))) return f;
+  there[peer] = true;
+  return Fault::None();
+}
+
 Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferRequest> requests,
                                     const std::shared_ptr<Stream>& stream) {
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
+  const char* parameter = call == CallId::HcclSend   ? "sendBuf"
+                          : call == CallId::HcclRecv ? "recvBuf"
+                                                     : "buf";
+  for (const TransferRequest& request : requests) {
+    if (connected()) break;
+    const uint64_t bytes = request.count * ElementSize(request.dtype);
+    if (Fault f = CheckBuffer(request.buffer, bytes, parameter)) return f;
+  }
+  if (Fault f = Ready()) return f;
   if (!GoesOn()) {
     if (Fault f = AsyncFault()) return f;
   }
@@ -20,9 +42,6 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
   uint64_t bytes = 0;
   for (const TransferRequest& request : requests) {
     Transfer t{};
-    const char* parameter = call == CallId::HcclSend   ? "sendBuf"
-                            : call == CallId::HcclRecv ? "recvBuf"
-                                                       : "buf";
     if (Fault f = Locate(request.buffer, request.count * ElementSize(request.dtype), parameter,
                          &t.buffer))
       return f;
@@ -38,6 +57,7 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
     t.call.stream = stream->id();
     t.call.dtype = static_cast<uint8_t>(request.dtype);
     t.call.is_private = buffer.is_private;
+    if (Fault f = CommitChannel(t.end, t.peer)) return f;
     transfers.push_back(t);
   }
 

@@ -29,6 +29,13 @@ void Lay(VArguments* v, uint32_t rank, uint32_t elem) {
 
 }  // namespace
 
+uint64_t WeightOf(uint32_t column) {
+  uint64_t x = (uint64_t{column} + 1) * 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
 std::shared_ptr<VArguments> MakeVArguments(Op op, uint32_t rank, uint32_t ranks, uint32_t elem,
                                            const VArrays& arrays) {
   auto v = std::make_shared<VArguments>();
@@ -64,6 +71,18 @@ std::shared_ptr<VArguments> MakeVArguments(uint32_t rank, uint32_t ranks, uint32
     numbers[uint64_t{kRecvDispls} * ranks + peer] = received;
     sent = SaturatingSum(sent, out);
     received = SaturatingSum(received, in);
+  }
+  std::vector<uint64_t> weights(ranks);
+  for (uint32_t column = 0; column < ranks; column++) weights[column] = WeightOf(column);
+  for (uint32_t row = 0; row < ranks; row++) {
+    uint64_t sum = 0, weighted = 0;
+    for (uint32_t column = 0; column < ranks; column++) {
+      const uint64_t count = v->matrix[uint64_t{row} * ranks + column];
+      sum += count;
+      weighted += count * weights[column];
+    }
+    numbers[uint64_t{kRowSums} * ranks + row] = sum;
+    numbers[uint64_t{kRowWeightedSums} * ranks + row] = weighted;
   }
   Lay(v.get(), rank, elem);
   return v;

@@ -47,6 +47,12 @@ std::optional<ArrayDifference> VMatch::Find(uint64_t sequence) const {
                                                uint32_t(RankState::kAlive);
     if (here && Comparable(sequence, r)) there.push_back(r);
   }
+  if (arguments_->op == Op::kAllToAllVC) {
+    for (uint32_t r : there) {
+      if (auto found = UnequalMatrix(sequence, r)) return found;
+    }
+    return std::nullopt;
+  }
   for (size_t i = 0; i < there.size(); i++) {
     if (!IsPairwiseV(arguments_->op)) {
       if (i == 0) continue;
@@ -56,15 +62,6 @@ std::optional<ArrayDifference> VMatch::Find(uint64_t sequence) const {
     for (uint32_t r : there) {
       if (auto found = UnequalPair(sequence, there[i], r)) return found;
     }
-  }
-  if (arguments_->op != Op::kAllToAllVC) return std::nullopt;
-  for (uint32_t r : there) {
-    if (auto found = UnequalMatrix(sequence, r)) return found;
-  }
-  for (uint32_t r : there) {
-    if (view.descriptor(sequence, r).args_hash == arguments_->matrix_hash) continue;
-    return ArrayDifference{{comm_.rank(), "sendCountMatrix", kNoIndex, kNoIndex, 0},
-                           {r, "sendCountMatrix", kNoIndex, kNoIndex, 0}};
   }
   return std::nullopt;
 }
@@ -95,27 +92,28 @@ std::optional<ArrayDifference> VMatch::UnequalPair(uint64_t sequence, uint32_t f
   const uint64_t expected =
       PeerArguments(comm_, to, view.descriptor(sequence, to)).At(kRecvCounts, from);
   if (sent == expected) return std::nullopt;
-  if (arguments_->op == Op::kAllToAllVC) {
-    return ArrayDifference{{from, "sendCountMatrix", from, to, sent},
-                           {to, "sendCountMatrix", from, to, expected}};
-  }
   return ArrayDifference{{from, "sendCounts", to, kNoIndex, sent},
                          {to, "recvCounts", from, kNoIndex, expected}};
 }
 
-// The own matrix against the row and the column that another rank has posted.
+// The own matrix against the row sums that another rank has posted: the first row that differs, and
+// the element, if it is one alone.
 std::optional<ArrayDifference> VMatch::UnequalMatrix(uint64_t sequence, uint32_t rank) const {
   const PeerArguments theirs(comm_, rank, comm_.view().descriptor(sequence, rank));
-  const uint32_t ranks = comm_.size();
-  for (uint32_t peer = 0; peer < ranks; peer++) {
-    for (bool row : {true, false}) {
-      const uint32_t i = row ? rank : peer, j = row ? peer : rank;
-      const uint64_t mine = arguments_->matrix[uint64_t{i} * ranks + j],
-                     other = theirs.At(row ? kSendCounts : kRecvCounts, peer);
-      if (mine == other) continue;
-      return ArrayDifference{{comm_.rank(), "sendCountMatrix", i, j, mine},
-                             {rank, "sendCountMatrix", i, j, other}};
+  const uint32_t ranks = comm_.size(), me = comm_.rank();
+  const char* name = "sendCountMatrix";
+  for (uint32_t row = 0; row < ranks; row++) {
+    const uint64_t sum = arguments_->array(kRowSums)[row],
+                   weighted = arguments_->array(kRowWeightedSums)[row];
+    const uint64_t more = theirs.At(kRowSums, row) - sum,
+                   more_weighted = theirs.At(kRowWeightedSums, row) - weighted;
+    if (more == 0 && more_weighted == 0) continue;
+    for (uint32_t column = 0; more != 0 && column < ranks; column++) {
+      if (more * WeightOf(column) != more_weighted) continue;
+      const uint64_t mine = arguments_->matrix[uint64_t{row} * ranks + column];
+      return ArrayDifference{{me, name, row, column, mine}, {rank, name, row, column, mine + more}};
     }
+    return ArrayDifference{{me, name, row, kNoIndex, 0}, {rank, name, row, kNoIndex, 0}, false};
   }
   return std::nullopt;
 }

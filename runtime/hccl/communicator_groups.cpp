@@ -59,7 +59,7 @@ Fault MakeSubCommunicator(HcclComm* comm, uint32_t rankNum, const uint32_t* rank
   if (rank >= rankNum) return Fault(FaultKind::kBadValue, {rank, 0, rankNum - 1}, "subCommRankId");
   if (!config) return Null("config");
   if (!comm || !*comm) return Null("comm");
-  Result<std::shared_ptr<Communicator>> parent = FindOwnSide(*comm);
+  Result<std::shared_ptr<Communicator>> parent = FindCommunicator(*comm);
   if (!parent.ok()) return parent.fault();
   if (HcclEnv::Get().fault) return HcclEnv::Get().fault;
   Result<CommConfig> read = ReadConfig(config);

@@ -11,6 +11,7 @@
 #include "hccl/group.h"
 #include "hccl/guard.h"
 #include "hccl/hccl_comm.h"
+#include "hccl/state_callbacks.h"
 
 using namespace hcclrun;  // NOLINT: the boundary's definitions are in the global namespace
 
@@ -57,11 +58,13 @@ Fault KeepMaking(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
 }
 
 Fault DestroyCommunicator(HcclComm comm) {
-  Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
   if (!c.ok()) return c.fault();
+  TellStateCallbacks(comm, HCCL_COMM_STATE_PHASE_DESTROY_PRE);
   if (Fault f = RemoveCommunicator(comm)) return f;
   // HcclCommInitAll has set the device for it (semantics G.5).
   if ((*c)->config().resets_device) Device::Reset((*c)->device()->id());
+  TellStateCallbacks(comm, HCCL_COMM_STATE_PHASE_DESTROY_POST);
   return Fault::None();
 }
 
@@ -113,7 +116,7 @@ HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!rankSize) return Null("rankSize");
-        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         *rankSize = (*c)->size();
         return Fault::None();
@@ -127,7 +130,7 @@ HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!rank) return Null("rank");
-        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         *rank = (*c)->rank();
         return Fault::None();
@@ -141,7 +144,7 @@ HcclResult HcclGetCommName(HcclComm comm, char* commName) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!commName) return Null("commName");
-        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         const std::string& name = (*c)->name();
         memcpy(commName, name.c_str(),
@@ -157,7 +160,7 @@ HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!asyncError) return Null("asyncError");
-        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         // A time-out is not reported here (semantics D.6).
         Fault fault = (*c)->AsyncFault();

@@ -83,6 +83,7 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
   result.exec_timeout_ms = env.exec_timeout_ms;
   result.expansion = env.expansion;
   result.strict = env.deterministic == 2;
+  result.algorithm = env.algorithm;
   if (!config) return result;
 
   Stamp stamp;
@@ -120,8 +121,10 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
       result.expansion = Expansion::kAiCpu;
       break;
     case 3:
-    case 4:
       result.expansion = Expansion::kAiv;
+      break;
+    case 4:
+      result.expansion = Expansion::kAivOnly;
       break;
     default:
       Ignored("hcclOpExpansionMode", mode);
@@ -132,6 +135,7 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
     return Fault(FaultKind::kConfigInvalid, {0},
                  absl::StrCat("hcclAlgo \"", algorithm, "\", written unlike HCCL_ALGO; number"));
   }
+  if (!algorithm.empty()) result.algorithm = algorithm;
   const std::string retry = read.Text(FIELD(hcclRetryEnable), HCCL_COMM_RETRY_ENABLE_MAX_LENGTH, 8);
   if (!retry.empty() && !LegalRetryEnable(retry)) Ignored("hcclRetryEnable", retry);
   const std::string params = read.Text(FIELD(hcclRetryParams), HCCL_COMM_RETRY_PARAMS_MAX_LENGTH, 8);
@@ -140,6 +144,8 @@ Result<CommConfig> ReadConfig(const HcclCommConfig* config) {
 
   uint8_t graph_zero_copy = read.Field<uint8_t>(FIELD(aclGraphZeroCopyEnable), 7, 0);
   if (graph_zero_copy > 1) return Invalid("aclGraphZeroCopyEnable", graph_zero_copy);
+
+  result.buffer_name = read.Text(FIELD(hcclBufferName), BUFFER_NAME_MAX_LENGTH, 9);
 
   int32_t exec_s = read.Field<int32_t>(FIELD(hcclExecTimeOut), 8, static_cast<int32_t>(kNotSet));
   if (exec_s != static_cast<int32_t>(kNotSet) && !env.exec_timeout_forced) {

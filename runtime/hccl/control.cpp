@@ -1,6 +1,7 @@
 // What changes communicators that exist, and the process' settings (semantics D.6-D.8).
 
 #include <atomic>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/raw_value.h"
@@ -10,8 +11,15 @@
 #include "comm/hccl_env.h"
 #include "hccl/guard.h"
 #include "hccl/hccl_comm.h"
+#include "hccl/state_callbacks.h"
 
 using namespace hcclrun;  // NOLINT: the boundary's definitions are in the global namespace
+
+static_assert(int(Expansion::kAiCpu) == HCCL_OP_EXPANSION_MODE_AI_CPU &&
+              int(Expansion::kAiv) == HCCL_OP_EXPANSION_MODE_AIV &&
+              int(Expansion::kHost) == HCCL_OP_EXPANSION_MODE_HOST &&
+              int(Expansion::kHostTs) == HCCL_OP_EXPANSION_MODE_HOST_TS &&
+              int(Expansion::kAivOnly) == HCCL_OP_EXPANSION_AIV_ONLY);
 
 namespace {
 
@@ -20,9 +28,24 @@ std::atomic<int32_t> g_deterministic{0};
 
 Fault Suspend(HcclComm comm, bool suspended) {
   if (!comm) return Null("comm");
-  Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+  Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
   if (!c.ok()) return c.fault();
+  if (!suspended) TellStateCallbacks(comm, HCCL_COMM_STATE_PHASE_RESUME_PRE);
   (*c)->suspended.store(suspended, std::memory_order_relaxed);  // orders nothing
+  if (!suspended) TellStateCallbacks(comm, HCCL_COMM_STATE_PHASE_RESUME_POST);
+  return Fault::None();
+}
+
+HcclCommStatus StatusOf(const Communicator& comm) {
+  if (comm.AsyncFault()) return HCCL_COMM_STATUS_INVALID;
+  return comm.suspended.load(std::memory_order_relaxed) ? HCCL_COMM_STATUS_SUSPENDING
+                                                        : HCCL_COMM_STATUS_READY;
+}
+
+// Writes `bytes` bytes of an answer.
+Fault GiveInfo(const void* answer, uint64_t bytes, uint32_t room, void* info) {
+  if (room < bytes) return Fault(FaultKind::kBadValue, {room, bytes, UINT32_MAX}, "infoLen");
+  memcpy(info, answer, bytes);
   return Fault::None();
 }
 
@@ -72,7 +95,7 @@ HcclResult HcclCommWorkingDevNicSet(HcclComm comm, uint32_t* ranks, bool* useBac
     if (!comm) return Null("comm");
     if (!ranks) return Null("ranks");
     if (!useBackup) return Null("useBackup");
-    Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
     const uint32_t size = (*c)->size();
     if (nRanks > size) return Fault(FaultKind::kBadValue, {nRanks, 0, size}, "nRanks");
@@ -97,6 +120,50 @@ HcclResult HcclCommGetHandleWithName(const char* commName, HcclComm* comm) {
     *comm = handle;
     return Fault::None();
   });
+}
+
+HcclResult HcclCommGetStatus(const char* commId, HcclCommStatus* status) {
+  return Guarded(
+      CallId::HcclCommGetStatus,
+      [&]() -> Fault {
+        if (!commId) return Null("commId");
+        if (!status) return Null("status");
+        *status = HCCL_COMM_STATUS_INVALID;
+        Result<Device*> device = Device::Current();
+        if (!device.ok()) return device.fault();
+        Result<std::shared_ptr<Communicator>> c =
+            FindCommunicator(FindByName(commId, (*device)->id()));
+        if (!c.ok()) return Fault(FaultKind::kNameTaken, {1}, commId);
+        *status = StatusOf(**c);
+        return Fault::None();
+      },
+      false);
+}
+
+HcclResult HcclConfigGetInfo(HcclComm comm, HcclConfigType cfgType, uint32_t infoLen, void* info) {
+  return Guarded(
+      CallId::HcclConfigGetInfo,
+      [&]() -> Fault {
+        if (!comm) return Null("comm");
+        if (!info) return Null("info");
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
+        if (!c.ok()) return c.fault();
+        const CommConfig& config = (*c)->config();
+        switch (const int32_t type = RawValue(cfgType)) {
+          case HCCL_CONFIG_TYPE_OP_EXPANSION_MODE: {
+            const auto mode = static_cast<HcclConfigTypeOpExpansionMode>(config.expansion);
+            return GiveInfo(&mode, sizeof mode, infoLen, info);
+          }
+          case HCCL_CONFIG_TYPE_HCCL_ALGO:
+            return GiveInfo(config.algorithm.c_str(), config.algorithm.size() + 1, infoLen, info);
+          default:
+            return Fault(FaultKind::kBadValue,
+                         {uint64_t(int64_t{type}), HCCL_CONFIG_TYPE_OP_EXPANSION_MODE,
+                          HCCL_CONFIG_TYPE_HCCL_ALGO},
+                         "cfgType");
+        }
+      },
+      false);
 }
 
 }  // extern "C"

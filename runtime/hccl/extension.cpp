@@ -83,7 +83,7 @@ HcclResult hcclrunLastPath(HcclComm comm, hcclrunPath* path) {
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!path) return Null("path");
-        Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+        Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         *path = static_cast<hcclrunPath>((*c)->last_path());
         return Fault::None();

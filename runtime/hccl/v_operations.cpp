@@ -83,7 +83,7 @@ HcclResult HcclAllGatherV(void* sendBuf, uint64_t sendCount, void* recvBuf, cons
     const int32_t type = RawValue(dataType);
     if (Fault f = CheckCount(sendCount, "sendCount")) return f;
     if (Fault f = CheckMovement(type)) return f;
-    Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
     const uint32_t rank = (*c)->rank(), ranks = (*c)->size();
     const uint64_t* counts = Numbers(recvCounts);
@@ -95,7 +95,7 @@ HcclResult HcclAllGatherV(void* sendBuf, uint64_t sendCount, void* recvBuf, cons
     OpRequest r = Request(Op::kAllGatherV, CallId::HcclAllGatherV, type, 0, sendBuf, recvBuf);
     r.v = MakeVArguments(r.op, rank, ranks, ElementSizeOf(type),
                          {nullptr, nullptr, counts, Numbers(recvDispls)});
-    return Submit(r, comm, stream);
+    return Submit(r, *c, stream);
   });
 }
 
@@ -110,7 +110,7 @@ HcclResult HcclReduceScatterV(void* sendBuf, const void* sendCounts, const void*
     if (recvCount > 0 && !recvBuf) return Null("recvBuf");
     const int32_t type = RawValue(dataType);
     if (Fault f = CheckReductionV(recvCount, "recvCount", type, RawValue(op))) return f;
-    Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
     const uint32_t rank = (*c)->rank(), ranks = (*c)->size();
     const uint64_t* counts = Numbers(sendCounts);
@@ -124,7 +124,7 @@ HcclResult HcclReduceScatterV(void* sendBuf, const void* sendCounts, const void*
     r.reduce_op = static_cast<ReduceOp>(RawValue(op));
     r.v = MakeVArguments(r.op, rank, ranks, ElementSizeOf(type),
                          {counts, Numbers(sendDispls), nullptr, nullptr});
-    return Submit(r, comm, stream);
+    return Submit(r, *c, stream);
   });
 }
 
@@ -140,7 +140,7 @@ HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts, const void
     if (!stream) return Null("stream");
     if (!comm) return Null("comm");
     if (Fault f = CheckApart(sendBuf, recvBuf)) return f;
-    Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
     const uint32_t rank = (*c)->rank(), ranks = (*c)->size();
     const uint64_t *sent = Numbers(sendCounts), *received = Numbers(recvCounts);
@@ -154,7 +154,7 @@ HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts, const void
                           const_cast<void*>(recvBuf));
     r.v = MakeVArguments(r.op, rank, ranks, ElementSizeOf(type),
                          {sent, Numbers(sdispls), received, Numbers(rdispls)});
-    return Submit(r, comm, stream);
+    return Submit(r, *c, stream);
   });
 }
 
@@ -166,7 +166,7 @@ HcclResult HcclAlltoAllVC(const void* sendBuf, const void* sendCountMatrix, Hccl
     if (!comm) return Null("comm");
     if (!stream) return Null("stream");
     if (Fault f = CheckApart(sendBuf, recvBuf)) return f;
-    Result<std::shared_ptr<Communicator>> c = FindOwnSide(comm);
+    Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
     const uint32_t rank = (*c)->rank(), ranks = (*c)->size();
     const uint64_t* matrix = Numbers(sendCountMatrix);
@@ -182,7 +182,7 @@ HcclResult HcclAlltoAllVC(const void* sendBuf, const void* sendCountMatrix, Hccl
     OpRequest r = Request(Op::kAllToAllVC, CallId::HcclAlltoAllVC, type, 0, sendBuf,
                           const_cast<void*>(recvBuf));
     r.v = std::move(v);
-    return Submit(r, comm, stream);
+    return Submit(r, *c, stream);
   });
 }
 

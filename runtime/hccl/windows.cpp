@@ -23,6 +23,7 @@ HcclResult HcclCommSymWinRegister(HcclComm comm, void* addr, uint64_t size,
     }
     Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
+    if (Fault f = (*c)->Ready()) return f;
     Result<uint64_t> window = (*c)->windows().Register(addr, size);
     if (!window.ok()) return window.fault();
     *winHandle = AddWindow(*c, *window);
@@ -51,6 +52,11 @@ HcclResult HcclCommSymWinGet(HcclComm comm, void* ptr, size_t size, HcclCommSymW
     if (size == 0) return Fault(FaultKind::kBadValue, {0, 1, UINT64_MAX}, "size");
     Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
+    if (!(*c)->connected()) {  // without members there is no window
+      if (const char* why = (*c)->no_windows())
+        return Fault(FaultKind::kNotSupported, why).WithCode(HCCL_E_PTR);
+      return Fault(FaultKind::kWindowNotFound, {reinterpret_cast<uintptr_t>(ptr), size});
+    }
     uint64_t at = 0;
     Result<uint64_t> window = (*c)->windows().Find(ptr, size, &at);
     if (!window.ok()) return window.fault();

@@ -64,6 +64,20 @@ Result<boost::interprocess::mapped_region> MemoryObject::Map() const {
   }
 }
 
+Fault MemoryObject::EnsurePages(uint64_t offset, uint64_t length) const {
+  int rc;
+  do {
+    rc = fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(length));
+  } while (rc != 0 && errno == EINTR);
+  if (rc == 0) return Fault::None();
+  if (errno != ENOSPC && errno != ENOMEM)
+    return Fault(FaultKind::kSystem, {uint64_t(errno)}, "commit shared memory");
+  const Budget& budget = Budget::Get();
+  return Fault(
+      FaultKind::kMemoryExhausted, {length, budget.available(), 0, budget.used(), budget.limit()},
+      errno == ENOSPC ? "the size of /dev/shm" : "the memory of this machine or container");
+}
+
 Fault MemoryObject::Commit(uint64_t offset, uint64_t length) {
   if (length == 0) return Fault::None();
   if (Fault f = Budget::Get().Charge(length)) return f;

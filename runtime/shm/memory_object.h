@@ -39,6 +39,9 @@ class MemoryObject {
   // no room; nothing is committed then. Committing committed pages again charges again:
   // callers keep track.
   Fault Commit(uint64_t offset, uint64_t length);
+  // Pages without a charge, for the small structures in which processes meet and whose end no
+  // process sees. What has pages already keeps them; any process may do this at any time.
+  Fault EnsurePages(uint64_t offset, uint64_t length) const;
   // Returns the pages to the machine and to the budget; contents are lost.
   void Decommit(uint64_t offset, uint64_t length);
 

@@ -1,8 +1,8 @@
 #include "shm/process_watch.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,11 +40,16 @@ bool ProcessEnded(int32_t pid) {
 
 namespace {
 constexpr int kLookMs = 200;
+constexpr int kEvents = 64;  // taken at once
 }  // namespace
+
+// The watching thread sleeps in epoll_wait; watches are added and removed by whoever wants them,
+// without waking it. In a job of hundreds of ranks each watches all others, and rebuilding a list
+// for poll() with every watch would take most of the job's start.
 
 struct ProcessWatch::Impl {
   struct Entry {
-    UniqueFd fd;      // pidfd or socket; invalid = look at /proc
+    UniqueFd fd;      // pidfd or socket, in the epoll set; invalid = look at /proc
     int32_t pid = 0;  // 0 = a socket
     std::function<void()> callback;
   };
@@ -54,7 +59,7 @@ struct ProcessWatch::Impl {
   Id next = 1;
   Id running = 0;  // whose callback runs now
   bool started = false;
-  UniqueFd wake;
+  UniqueFd set, wake;  // epoll, and an eventfd in it: somebody is to be looked at in /proc
 
   Result<Id> Add(Entry entry) {
     std::lock_guard<std::mutex> lock(mutex);
@@ -63,54 +68,63 @@ struct ProcessWatch::Impl {
       started = true;
     }
     Id id = next++;
+    if (entry.fd.valid()) {
+      if (Fault f = Include(entry.fd.get(), id)) return f;
+    } else {
+      uint64_t one = 1;
+      (void)!write(wake.get(), &one, sizeof one);
+    }
     entries.emplace(id, std::move(entry));
-    Wake();
     return id;
   }
 
+  Fault Include(int fd, Id id) {
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.u64 = id;
+    if (epoll_ctl(set.get(), EPOLL_CTL_ADD, fd, &event) == 0) return Fault::None();
+    return Fault(FaultKind::kSystem, {uint64_t(errno)}, "watch a process");
+  }
+
+  // With the mutex. Closing the descriptor is not enough to take it out of the set: a forked child,
+  // or the owner of a socket, may have another one of the same file.
+  void Erase(std::map<Id, Entry>::iterator it) {
+    if (it->second.fd.valid()) epoll_ctl(set.get(), EPOLL_CTL_DEL, it->second.fd.get(), nullptr);
+    entries.erase(it);
+  }
+
   Fault Start() {
-    if (!wake.valid()) wake = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!wake.valid()) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "create an eventfd");
+    UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC)), event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!epoll.valid() || !event.valid())
+      return Fault(FaultKind::kSystem, {uint64_t(errno)}, "create an eventfd");
+    set = std::move(epoll);
+    wake = std::move(event);
+    if (Fault f = Include(wake.get(), 0)) return f;
     std::thread thread;
     if (Fault f = StartQuietThread([this] { Loop(); }, &thread)) return f;
     thread.detach();
     return Fault::None();
   }
 
-  void Wake() {
-    uint64_t one = 1;
-    (void)!write(wake.get(), &one, sizeof one);
-  }
-
   void Loop() {
     pthread_setname_np(pthread_self(), "hcclrun-watch");
-    std::vector<pollfd> polled;
-    std::vector<Id> ids;
     for (;;) {
-      polled.assign(1, {wake.get(), POLLIN, 0});
-      ids.assign(1, 0);
       std::vector<Id> by_pid;
       {
         std::lock_guard<std::mutex> lock(mutex);
         for (auto& [id, entry] : entries) {
-          if (entry.fd.valid()) {
-            polled.push_back({entry.fd.get(), POLLIN, 0});
-            ids.push_back(id);
-          } else {
-            by_pid.push_back(id);
-          }
+          if (!entry.fd.valid()) by_pid.push_back(id);
         }
       }
-      if (poll(polled.data(), polled.size(), by_pid.empty() ? -1 : kLookMs) < 0) {
-        // No memory just now, or a limit on descriptors that fell: nothing is known, go on soon.
-        for (pollfd& p : polled) p.revents = 0;
-        const timespec nap = {0, kLookMs * 1'000'000};
-        nanosleep(&nap, nullptr);
-      }
-      uint64_t drained;
-      if (polled[0].revents) (void)!read(wake.get(), &drained, sizeof drained);
-      for (size_t i = 1; i < polled.size(); i++) {
-        if (polled[i].revents) Fire(ids[i]);
+      epoll_event events[kEvents];
+      int n = epoll_wait(set.get(), events, kEvents, by_pid.empty() ? -1 : kLookMs);
+      for (int i = 0; i < n; i++) {
+        if (events[i].data.u64 == 0) {
+          uint64_t drained;
+          (void)!read(wake.get(), &drained, sizeof drained);
+        } else {
+          Fire(events[i].data.u64);
+        }
       }
       for (Id id : by_pid) {
         int32_t pid = 0;
@@ -131,7 +145,7 @@ struct ProcessWatch::Impl {
       auto it = entries.find(id);
       if (it == entries.end()) return;
       callback = std::move(it->second.callback);
-      entries.erase(it);
+      Erase(it);
       running = id;
     }
     callback();
@@ -150,8 +164,7 @@ ProcessWatch& ProcessWatch::Get() {
 
 Result<ProcessWatch::Id> ProcessWatch::WatchProcess(int32_t pid, std::function<void()> ended) {
   Impl::Entry entry;
-  entry.fd = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (entry.fd.valid()) fcntl(entry.fd.get(), F_SETFD, FD_CLOEXEC);
+  entry.fd = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));  // close-on-exec
   entry.pid = pid;
   entry.callback = std::move(ended);
   return impl_->Add(std::move(entry));
@@ -168,9 +181,8 @@ Result<ProcessWatch::Id> ProcessWatch::WatchSocket(int socket, std::function<voi
 
 void ProcessWatch::Cancel(Id id) {
   std::unique_lock<std::mutex> lock(impl_->mutex);
-  impl_->entries.erase(id);
+  if (auto it = impl_->entries.find(id); it != impl_->entries.end()) impl_->Erase(it);
   impl_->fired.wait(lock, [&] { return impl_->running != id; });
-  impl_->Wake();
 }
 
 }  // namespace hcclrun

@@ -64,6 +64,22 @@ done
 tests="$temp/consumer/rank_tests"
 "$tests" --gtest_brief=1 --gtest_filter=Other.* >/dev/null  # without the launcher it is any GoogleTest program
 
+say "a foreign project that forgot enable_testing()"
+mkdir "$temp/forgetful"
+cat >"$temp/forgetful/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.19)
+project(forgetful LANGUAGES C CXX)
+find_package(hcclrun REQUIRED)
+hcclrun_add_test(NAME lost COMMAND true RANKS 2)
+hcclrun_add_test(NAME lost_too COMMAND true RANKS 2)
+EOF
+for enabled in "" "enable_testing()"; do
+  echo "$enabled" >>"$temp/forgetful/CMakeLists.txt"
+  "$cmake" -S "$temp/forgetful" -B "$temp/forgotten" -DCMAKE_PREFIX_PATH="$home" >"$temp/forgetful.log" 2>&1
+  warnings=$(grep -c "hcclrun_add_test: ctest will not run lost," "$temp/forgetful.log") || true
+  [ "$warnings" = "$([ -z "$enabled" ] && echo 1 || echo 0)" ] || { cat "$temp/forgetful.log"; exit 1; }
+done
+
 # fails WAY LINE...: the job fails, and says so in lines that match.
 fails() {
   local code=0 way=$1 line

@@ -83,7 +83,9 @@ void Arena::Apply(const Call& call, const Offsets& in, const Offsets& out) {
     inputs.push_back(slice(in[r], e.in_bytes));
     outputs.push_back(slice(out[r], e.out_bytes));
   }
-  RunReference(call, inputs, &outputs);
+  Call with_setting = call;
+  with_setting.accumulator = AccumulatorSet();
+  RunReference(with_setting, inputs, &outputs);
   for (uint32_t r = 0; r < call.ranks; ++r) {
     std::copy(outputs[r].begin(), outputs[r].end(),
               model_[r].begin() + static_cast<ptrdiff_t>(out[r]));

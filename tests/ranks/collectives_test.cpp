@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <memory>
 
 #include "ranks/arena.h"
 #include "support/rank_test.h"
@@ -108,14 +110,18 @@ RANK_TEST(Collectives, LargerThanTheHcclBuffer) {
   if (ranks.size() > 4 && ranks.size() != 8) return;  // the models of many ranks take long
   Session session(ranks, [](HcclCommConfig& config) { config.hcclBufferSize = 1; });
   // Bytes, of all blocks together; a round takes half a buffer.
-  const uint64_t total = ranks.size() > 4 ? 600'000 : 1'300'000;
+  // What is accumulated in fp32 depends no more on the parts than anything else does.
+  const bool fp32 = AccumulatorSet() == Accumulator::kFp32;
+  const uint64_t total = ranks.size() > 4 || fp32 ? 600'000 : 1'300'000;
+  bool bf16 = false;
   for (Path memory : kMemories) {
     Random random(Seed() + 4);
     Arena arena(session, memory, total * 2 + 4000, 4);
     for (Op op : kOperations) {
       Call call;
       call.op = op;
-      call.type = DataType::kInt32;
+      bf16 = !bf16;
+      call.type = !fp32 ? DataType::kInt32 : bf16 ? DataType::kBf16 : DataType::kFp16;
       call.ranks = ranks.size();
       call.root = static_cast<uint32_t>(random.Below(ranks.size()));
       const bool whole = op == Op::kAllReduce || op == Op::kBroadcast || op == Op::kReduce;
@@ -126,6 +132,79 @@ RANK_TEST(Collectives, LargerThanTheHcclBuffer) {
       ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
     }
     ASSERT_TRUE(arena.Check());
+  }
+}
+
+// 64 MB and one element in the larger buffer, every operation on both paths: the streaming stores and
+// the many rounds of large sizes. Not against the reference, which would take minutes: element i of
+// rank r is i * 7 + r, whole or as a sum. Runs alone, with HCCLRUN_TEST_LARGE set.
+RANK_TEST(Large, SixtyFourMegabytesAndOneElement) {
+  if (!std::getenv("HCCLRUN_TEST_LARGE")) return;
+  Session session(ranks);
+  const uint32_t n = ranks.size(), me = ranks.rank();
+  const uint64_t most = (uint64_t{64} << 20) / 4 + 1, block = most / n | 1;
+  const uint64_t bytes = block * n * 4 + 4096;
+  std::vector<int32_t> host(bytes / 4);
+  for (Path memory : kMemories) {
+    std::unique_ptr<WindowMemory> windows[2];
+    std::unique_ptr<DeviceMemory> plain[2];
+    char* at[2];
+    for (int side = 0; side < 2; ++side) {
+      if (memory == Path::kWindow) {
+        windows[side] = std::make_unique<WindowMemory>(session, bytes);
+        at[side] = windows[side]->data();
+      } else {
+        plain[side] = std::make_unique<DeviceMemory>(bytes);
+        at[side] = plain[side]->data();
+      }
+    }
+    char *in = at[0], *out = at[1] + 4;  // neither lies at the same place of a line
+    for (Op op : kOperations) {
+      Call call;
+      call.op = op;
+      call.type = DataType::kInt32;
+      call.ranks = n;
+      call.root = n - 1;
+      if (memory == Path::kWindow && ExpectedPath(call, memory) != HCCLRUN_PATH_WINDOW) continue;
+      const bool whole = op == Op::kAllReduce || op == Op::kBroadcast || op == Op::kReduce;
+      call.count = whole ? most : block;
+      const uint64_t all = call.count * (whole ? 1 : n);
+      for (uint64_t i = 0; i < all; ++i) host[i] = static_cast<int32_t>(i * 7 + me);
+      char* from = op == Op::kBroadcast ? out : in;
+      REQUIRE_OK(aclrtMemcpy(from, bytes - 4, host.data(), all * 4, ACL_MEMCPY_HOST_TO_DEVICE));
+      ASSERT_EQ(Enqueue(call, in, out, session.comm(), session.stream()), HCCL_SUCCESS);
+      ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
+      ASSERT_EQ(session.LastPath(), ExpectedPath(call, memory)) << Describe(call);
+      if (op == Op::kReduce && me != call.root) continue;
+      const bool blocks_out = op == Op::kAllGather || op == Op::kAllToAll;
+      const uint64_t got = op == Op::kReduceScatter || op == Op::kScatter ? block : all;
+      REQUIRE_OK(aclrtMemcpy(host.data(), bytes, out, got * 4, ACL_MEMCPY_DEVICE_TO_HOST));
+      const auto sum_of_ranks = static_cast<int32_t>(n * (n - 1) / 2);
+      uint64_t wrong = 0;
+      for (uint64_t i = 0; i < got; ++i) {
+        const uint64_t r = blocks_out ? i / block : call.root, within = i % block;
+        uint64_t expected = 0;
+        switch (op) {
+          case Op::kAllReduce:
+          case Op::kReduce:
+            expected = i * 7 * n + sum_of_ranks;
+            break;
+          case Op::kReduceScatter:
+            expected = (me * block + i) * 7 * n + sum_of_ranks;
+            break;
+          case Op::kAllGather:
+            expected = within * 7 + r;
+            break;
+          case Op::kBroadcast:
+            expected = i * 7 + r;
+            break;
+          default:  // AlltoAll, Scatter: block `me` of the sender
+            expected = (me * block + within) * 7 + r;
+        }
+        wrong += host[i] != static_cast<int32_t>(expected);
+      }
+      ASSERT_EQ(wrong, 0u) << Describe(call);
+    }
   }
 }
 

@@ -1,6 +1,11 @@
-// Settings, suspension, names (semantics D.6-D.8), and groups of calls (D.9).
+// Settings, suspension, names, shared HCCL buffers (semantics D.3, D.6-D.8), and groups of calls
+// (D.9).
 
+#include <cstring>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "support/rank_session.h"
 #include "support/rank_test.h"
@@ -104,6 +109,158 @@ RANK_TEST(WorkingDevNic, IsCheckedAndHasNoEffect) {
   EXPECT_EQ(HcclCommWorkingDevNicSet(session.comm(), &rank, &backup, 1), HCCL_E_PARA);
   EXPECT_EQ(HcclCommWorkingDevNicSet(session.comm(), &rank, &backup, ranks.size() + 1),
             HCCL_E_PARA);
+}
+
+RANK_TEST(Status, FollowsTheCommunicator) {
+  Session session(ranks,
+                  [](HcclCommConfig& config) { std::strcpy(config.hcclCommName, "watched"); });
+  const auto status = [] {
+    HcclCommStatus answer = HCCL_COMM_STATUS_RESERVED;
+    EXPECT_EQ(HcclCommGetStatus("watched", &answer), HCCL_SUCCESS);
+    return answer;
+  };
+  EXPECT_EQ(status(), HCCL_COMM_STATUS_READY);
+  ASSERT_EQ(HcclCommSuspend(session.comm()), HCCL_SUCCESS);
+  EXPECT_EQ(status(), HCCL_COMM_STATUS_SUSPENDING);
+  ASSERT_EQ(HcclCommResume(session.comm()), HCCL_SUCCESS);
+  EXPECT_EQ(status(), HCCL_COMM_STATUS_READY);
+  HcclCommStatus answer = HCCL_COMM_STATUS_READY;
+  EXPECT_EQ(HcclCommGetStatus(nullptr, &answer), HCCL_E_PTR);
+  EXPECT_EQ(HcclCommGetStatus("watched", nullptr), HCCL_E_PTR);
+  EXPECT_EQ(HcclCommGetStatus("nobody", &answer), HCCL_E_PARA);
+  EXPECT_EQ(answer, HCCL_COMM_STATUS_INVALID);
+  ranks.Meet();
+  if (ranks.size() > 1) {  // an operation that is given up puts the communicator out of use
+    if (ranks.rank() == 0) {
+      aclrtStream stream = nullptr;
+      REQUIRE_OK(aclrtCreateStream(&stream));
+      EXPECT_EQ(HcclBarrier(session.comm(), stream), HCCL_SUCCESS);
+      REQUIRE_OK(aclrtDestroyStreamForce(stream));
+    }
+    ranks.Meet();
+    EXPECT_EQ(status(), HCCL_COMM_STATUS_INVALID);
+    TakeMessages();
+  }
+  session.DestroyCommunicator();
+  EXPECT_EQ(HcclCommGetStatus("watched", &answer), HCCL_E_PARA);
+}
+
+RANK_TEST(ConfigInfo, TellsWhatTheConfigurationSays) {
+  const std::pair<uint32_t, HcclOpExpansionMode> modes[] = {{1, HCCL_OP_EXPANSION_MODE_HOST},
+                                                            {2, HCCL_OP_EXPANSION_MODE_AI_CPU},
+                                                            {3, HCCL_OP_EXPANSION_MODE_AIV},
+                                                            {4, HCCL_OP_EXPANSION_AIV_ONLY}};
+  for (const auto& [given, told] : modes) {
+    Session session(ranks, [given = given](HcclCommConfig& config) {
+      config.hcclOpExpansionMode = given;
+      std::strcpy(config.hcclAlgo, "level0:NA;level1:ring");
+    });
+    HcclConfigTypeOpExpansionMode mode = HCCL_OP_EXPANSION_MODE_INVALID;
+    EXPECT_EQ(
+        HcclConfigGetInfo(session.comm(), HCCL_CONFIG_TYPE_OP_EXPANSION_MODE, sizeof mode, &mode),
+        HCCL_SUCCESS);
+    EXPECT_EQ(mode, told);
+    char text[22] = {};
+    EXPECT_EQ(HcclConfigGetInfo(session.comm(), HCCL_CONFIG_TYPE_HCCL_ALGO, sizeof text, text),
+              HCCL_SUCCESS);
+    EXPECT_STREQ(text, "level0:NA;level1:ring");
+    EXPECT_EQ(HcclConfigGetInfo(session.comm(), HCCL_CONFIG_TYPE_HCCL_ALGO, 21, text), HCCL_E_PARA)
+        << "no room for the terminator";
+    EXPECT_EQ(HcclConfigGetInfo(session.comm(), HCCL_CONFIG_TYPE_OP_EXPANSION_MODE, 3, text),
+              HCCL_E_PARA);
+    EXPECT_EQ(HcclConfigGetInfo(session.comm(), HCCL_CONFIG_TYPE_INVALID, 22, text), HCCL_E_PARA);
+    EXPECT_EQ(HcclConfigGetInfo(nullptr, HCCL_CONFIG_TYPE_HCCL_ALGO, 22, text), HCCL_E_PTR);
+    EXPECT_EQ(HcclConfigGetInfo(session.comm(), HCCL_CONFIG_TYPE_HCCL_ALGO, 22, nullptr),
+              HCCL_E_PTR);
+  }
+}
+
+// Callbacks are the process': with ranks that are threads each sees the others' communicators, too.
+struct Watcher {
+  HcclComm comm;
+  std::vector<std::pair<HcclCommStatePhase, bool>> seen;  // and whether the handle was valid
+};
+
+HcclResult Watch(HcclComm comm, HcclCommStatePhase phase, void* args) {
+  auto* watcher = static_cast<Watcher*>(args);
+  uint32_t size = 0;
+  if (comm == watcher->comm)
+    watcher->seen.emplace_back(phase, HcclGetRankSize(comm, &size) == HCCL_SUCCESS);
+  return phase == HCCL_COMM_STATE_PHASE_DESTROY_PRE ? HCCL_E_INTERNAL : HCCL_SUCCESS;
+}
+
+RANK_TEST(StateCallback, IsCalledAroundResumeAndDestroy) {
+  Session session(ranks);
+  const std::string name = "watcher " + std::to_string(ranks.rank());
+  Watcher replaced{session.comm(), {}}, watcher{session.comm(), {}};
+  EXPECT_EQ(HcclCommRegCommStateCallback(nullptr, Watch, &watcher), HCCL_E_PTR);
+  ASSERT_EQ(HcclCommRegCommStateCallback(name.c_str(), Watch, &replaced), HCCL_SUCCESS);
+  ASSERT_EQ(HcclCommRegCommStateCallback(name.c_str(), Watch, &watcher), HCCL_SUCCESS);
+  EXPECT_EQ(HcclCommSuspend(session.comm()), HCCL_SUCCESS);
+  EXPECT_THAT(watcher.seen, ::testing::IsEmpty());
+  EXPECT_EQ(HcclCommResume(session.comm()), HCCL_SUCCESS);
+  session.DestroyCommunicator();  // although the callback fails
+  using ::testing::Pair;
+  EXPECT_THAT(watcher.seen,
+              ::testing::ElementsAre(Pair(HCCL_COMM_STATE_PHASE_RESUME_PRE, true),
+                                     Pair(HCCL_COMM_STATE_PHASE_RESUME_POST, true),
+                                     Pair(HCCL_COMM_STATE_PHASE_DESTROY_PRE, true),
+                                     Pair(HCCL_COMM_STATE_PHASE_DESTROY_POST, false)));
+  EXPECT_THAT(replaced.seen, ::testing::IsEmpty());
+  EXPECT_EQ(HcclCommRegCommStateCallback(name.c_str(), nullptr, nullptr), HCCL_SUCCESS);
+  ranks.Meet();  // nobody calls it any more
+}
+
+// ---- C.6, D.3 ----
+
+RANK_TEST(SharedBuffers, TwoCommunicatorsOnOneStream) {
+  Session session(ranks, [](HcclCommConfig& config) {
+    std::strcpy(config.hcclBufferName, "one");
+    config.hcclBufferSize = 1;
+  });
+  HcclComm other = session.NewCommunicator([](HcclCommConfig& config) {
+    std::strcpy(config.hcclBufferName, "one");
+    config.hcclBufferSize = 1;
+  });
+  constexpr size_t kCount = 200'000;  // more than the buffers hold at once
+  DeviceMemory a(kCount * 4), b(kCount * 4);
+  UploadValues<int32_t>(a.data(), std::vector<int32_t>(kCount, 1));
+  UploadValues<int32_t>(b.data(), std::vector<int32_t>(kCount, 2));
+  const auto n = static_cast<int32_t>(ranks.size());
+  for (int i = 0; i < 3; ++i) {
+    for (auto [memory, comm] : {std::pair(&a, session.comm()), std::pair(&b, other)}) {
+      ASSERT_EQ(HcclAllReduce(memory->data(), memory->data(), kCount, HCCL_DATA_TYPE_INT32,
+                              HCCL_REDUCE_SUM, comm, session.stream()),
+                HCCL_SUCCESS)
+          << TakeMessages();
+    }
+  }
+  ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
+  EXPECT_EQ(DownloadValues<int32_t>(a.data(), kCount), std::vector<int32_t>(kCount, n * n * n));
+  EXPECT_EQ(DownloadValues<int32_t>(b.data(), kCount), std::vector<int32_t>(kCount, 2 * n * n * n));
+  EXPECT_EQ(HcclCommDestroy(other), HCCL_SUCCESS);
+}
+
+// While an operation of one communicator is under way another stream may not use the buffers.
+RANK_TEST(SharedBuffers, AnotherStreamIsRefusedMeanwhile) {
+  if (ranks.size() == 1) return;
+  const Configure named = [](HcclCommConfig& config) { std::strcpy(config.hcclBufferName, "two"); };
+  Session session(ranks, named);
+  HcclComm other = session.NewCommunicator(named);
+  aclrtStream second = nullptr;
+  REQUIRE_OK(aclrtCreateStream(&second));
+  if (ranks.rank() == 0) ranks.Meet();  // the others' first barriers wait
+  EXPECT_EQ(HcclBarrier(session.comm(), session.stream()), HCCL_SUCCESS);
+  if (ranks.rank() != 0) {
+    EXPECT_EQ(HcclBarrier(other, second), HCCL_E_AGAIN);
+    EXPECT_THAT(TakeMessages(), HasSubstr("HCCL buffer named two"));
+    ranks.Meet();
+  }
+  EXPECT_EQ(session.Synchronize(), 0) << TakeMessages();
+  EXPECT_EQ(HcclBarrier(other, second), HCCL_SUCCESS) << TakeMessages();
+  EXPECT_EQ(aclrtSynchronizeStream(second), 0);
+  REQUIRE_OK(aclrtDestroyStream(second));
+  EXPECT_EQ(HcclCommDestroy(other), HCCL_SUCCESS);
 }
 
 // ---- D.9 ----

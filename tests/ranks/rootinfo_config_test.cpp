@@ -182,6 +182,11 @@ RANK_TEST(Init, NamesAreUniqueOnADevice) {
             HCCL_E_PARA);
   EXPECT_THAT(TakeMessages(), HasSubstr("\"twin\""));
   EXPECT_EQ(comm, nullptr);
+  HcclCommConfig bad = config;
+  bad.hcclBufferSize = 0;
+  EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), &bad, &comm),
+            HCCL_E_PARA);
+  EXPECT_THAT(TakeMessages(), HasSubstr("hcclBufferSize")) << "the configuration comes first";
   session.DestroyCommunicator();
   ranks.Meet();
   ASSERT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), &config, &comm),
@@ -255,6 +260,10 @@ RANK_TEST(Environment, IllegalValue) {
   EXPECT_THAT(text, HasSubstr("EI0001"));
   EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &comm), HCCL_E_PARA);
   EXPECT_THAT(TakeMessages(), HasSubstr("EI0001")) << "before the root info is looked at";
+  // Semantics D.2: behind the nulls, before the configuration.
+  EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), nullptr, ranks.rank(), &comm), HCCL_E_PTR);
+  EXPECT_EQ(HcclCommInitRootInfoConfig(ranks.size(), &info, ranks.rank(), nullptr, &comm),
+            HCCL_E_PARA);
 }
 
 // ---- D.3 ----

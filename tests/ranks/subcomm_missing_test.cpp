@@ -49,6 +49,43 @@ RANK_TEST(SubCommMissing, InconsistentListsSurfaceInTheFirstOperation) {
   EXPECT_EQ(session.Synchronize(), 0) << TakeMessages();
 }
 
+// What is wrong with the arguments is told at once, in the order of semantics C.1: nobody waits for
+// members, of which one never comes here.
+RANK_TEST(SubCommMissing, ArgumentErrorsDoNotWait) {
+  if (ranks.size() < 2) return;
+  Session session(ranks);
+  if (ranks.rank() == 0) {
+    HcclComm sub = nullptr;
+    ASSERT_EQ(CreateSubComm(session.comm(), {0, 1}, 9, 0, &sub), HCCL_SUCCESS);
+    DeviceMemory memory(4096);
+    void* const buf = memory.data();
+    aclrtStream stream = session.stream();
+    int32_t host[4] = {};
+    uint64_t counts[4] = {1, 1, 1, 1}, displs[4] = {0, 1, 2, 3};
+    const auto type = HCCL_DATA_TYPE_INT32;
+    EXPECT_EQ(HcclBroadcast(buf, 1, type, 2, sub, stream), HCCL_E_PARA);
+    EXPECT_EQ(HcclReduce(buf, buf, 1, type, HCCL_REDUCE_SUM, 7, sub, stream), HCCL_E_PARA);
+    EXPECT_EQ(HcclScatter(nullptr, buf, 1, type, 0, sub, stream), HCCL_E_PTR);
+    EXPECT_EQ(HcclAllReduce(host, buf, 1, type, HCCL_REDUCE_SUM, sub, stream), HCCL_E_PARA);
+    EXPECT_EQ(HcclAllGather(buf, host, 1, type, sub, stream), HCCL_E_PARA);
+    EXPECT_EQ(HcclAllGatherV(buf, 2, buf, counts, displs, type, sub, stream), HCCL_E_PARA);
+    EXPECT_EQ(HcclAllGatherV(host, 1, buf, counts, displs, type, sub, stream), HCCL_E_PARA);
+    EXPECT_EQ(HcclSend(buf, 1, type, 2, sub, stream), HCCL_E_PARA);
+    EXPECT_EQ(HcclSend(buf, 1, type, 0, sub, stream), HCCL_E_PARA) << "to itself";
+    EXPECT_EQ(HcclRecv(host, 1, type, 1, sub, stream), HCCL_E_PARA);
+    HcclSendRecvItem item{HCCL_SEND, buf, 1, type, 5};
+    EXPECT_EQ(HcclBatchSendRecv(&item, 1, sub, stream), HCCL_E_PARA);
+    HcclCommSymWindow window = nullptr;
+    size_t offset = 0;
+    EXPECT_EQ(HcclCommSymWinGet(sub, buf, 4, &window, &offset), HCCL_E_NOT_FOUND);
+    EXPECT_EQ(HcclCommSuspend(sub), HCCL_SUCCESS);
+    EXPECT_EQ(HcclAllReduce(buf, buf, 1, type, HCCL_REDUCE_SUM, sub, stream), HCCL_E_SUSPENDING);
+    EXPECT_EQ(HcclCommDestroy(sub), HCCL_SUCCESS);
+    TakeMessages();
+  }
+  ranks.Meet();
+}
+
 // A member that destroys the communicator before it has met the others is known not to come.
 RANK_TEST(SubCommMissing, AMemberHasDestroyedIt) {
   if (ranks.size() < 2) return;

@@ -316,6 +316,15 @@ RANK_TEST(Transfers, ArgumentsInTheOrderOfTheSpecification) {
       EXPECT_THAT(TakeMessages(), HasSubstr(f.buffer));
     }
   }
+  // Semantics C.4.
+  for (int type : {12, 13, 14, 15, 16, 17, 18, 255}) {
+    HcclDataType data_type;
+    std::memcpy(&data_type, &type, sizeof data_type);
+    EXPECT_EQ(HcclSend(memory.data(), 4, data_type, peer, s.comm(), s.stream()), HCCL_E_NOT_SUPPORT)
+        << type;
+    HcclSendRecvItem of_type = Item(HCCL_RECV, memory.data(), 4, peer, data_type);
+    EXPECT_EQ(HcclBatchSendRecv(&of_type, 1, s.comm(), s.stream()), HCCL_E_NOT_SUPPORT) << type;
+  }
   HcclSendRecvItem item = Item(HCCL_SEND, memory.data(), 4, s.size());
   EXPECT_EQ(HcclBatchSendRecv(nullptr, 1, nullptr, nullptr), HCCL_E_PTR);
   EXPECT_THAT(TakeMessages(), HasSubstr("comm is null"));

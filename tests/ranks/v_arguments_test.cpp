@@ -176,6 +176,18 @@ RANK_TEST(VArgumentChecks, EachAloneAndInOrder) {
   EXPECT_EQ(f.session.Synchronize(), 0) << TakeMessages();
 }
 
+// Semantics C.4: what has no type, and what cannot even be moved.
+RANK_TEST(VArgumentChecks, TypesThatCannotEvenBeMoved) {
+  Fixture f(ranks);
+  for (int type : {12, 13, 14, 15, 16, 17, 18, 255}) {
+    for (const OperationChecks& operation : AllOperations(ranks.rank())) {
+      Arguments a = f.Good();
+      a.type = a.recv_type = static_cast<HcclDataType>(type);
+      EXPECT_EQ(operation.call(a), HCCL_E_NOT_SUPPORT) << operation.name << ", type " << type;
+    }
+  }
+}
+
 // AllGatherV and ReduceScatterV: total 0 is success before the second buffer and the own count are
 // looked at, but behind everything else.
 RANK_TEST(VArgumentChecks, TotalZeroIsSuccessWithoutTakingPart) {

@@ -2,11 +2,12 @@
 // blocks, gaps between them, and inputs. With HCCLRUN_DIRECT=1 in the environment they work
 // straight on user memory, otherwise through the HCCL buffers.
 
+#include "ranks/v_operations.h"
+
 #include <cstdlib>
 #include <deque>
 
 #include "ranks/arena.h"
-#include "ranks/v_operations.h"
 #include "support/rank_test.h"
 
 namespace hcclrun::testing {
@@ -38,7 +39,9 @@ class VJob {
     }
     memory_ = std::make_unique<DeviceMemory>(place_.bytes);
     UploadValues(memory_->data(), expected_);
-    RunReference(call, inputs, &outputs);
+    Call with_setting = call;
+    with_setting.accumulator = AccumulatorSet();
+    RunReference(with_setting, inputs, &outputs);
     std::copy(outputs[rank_].begin(), outputs[rank_].end(),
               expected_.begin() + static_cast<ptrdiff_t>(place_.out));
   }
@@ -55,9 +58,8 @@ class VJob {
     const auto first = std::mismatch(actual.begin(), actual.end(), expected_.begin());
     return ::testing::AssertionFailure()
            << Name(call_.op) << " of " << Name(call_.type) << " " << Name(call_.reduce)
-           << ": the first wrong byte of rank " << rank_ << " is "
-           << first.first - actual.begin() << "; input at " << place_.in << ", output at "
-           << place_.out;
+           << ": the first wrong byte of rank " << rank_ << " is " << first.first - actual.begin()
+           << "; input at " << place_.in << ", output at " << place_.out;
   }
 
  private:
@@ -138,6 +140,23 @@ RANK_TEST(VOperations, GiveTheReferenceResult) {
   }
 }
 
+// Every type that C.4 lets data movement have, in every V operation that moves data.
+RANK_TEST(VOperations, EveryTypeMoves) {
+  Session session(ranks);
+  Random random(Seed() + 9);
+  for (Op op : kVOperations) {
+    if (op == Op::kReduceScatterV) continue;
+    for (DataType type : kDataTypes) {
+      Call call = RandomVCall(random, op, ranks.size(), 60);
+      call.type = type;
+      VJob job(session, call, random.Next());
+      ASSERT_EQ(job.Enqueue(session.comm(), session.stream()), HCCL_SUCCESS) << TakeMessages();
+      ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
+      ASSERT_TRUE(job.Check()) << Name(op) << " of " << Name(type);
+    }
+  }
+}
+
 // More operations at once than the rings have entries, mixed with others.
 RANK_TEST(VOperations, LongChainWithoutWaiting) {
   Session session(ranks);
@@ -147,8 +166,7 @@ RANK_TEST(VOperations, LongChainWithoutWaiting) {
   std::deque<VJob> jobs;
   int32_t expected = 1;
   for (int i = 0; i < 200; ++i) {
-    jobs.emplace_back(session,
-                      RandomVCall(random, kVOperations[random.Below(4)], ranks.size(), 40),
+    jobs.emplace_back(session, RandomVCall(random, kVOperations[random.Below(4)], ranks.size(), 40),
                       random.Next());
   }
   ranks.Meet();
@@ -218,8 +236,8 @@ RANK_TEST(VOperations, DoNotUseWindows) {
             HCCL_SUCCESS);
   // Another offset on every rank, which would be an error in windows.
   ASSERT_EQ(HcclAlltoAllV(memory.data() + 64 * ranks.rank(), counts.data(), displs.data(),
-                          HCCL_DATA_TYPE_INT32, memory.data() + 65536, counts.data(),
-                          displs.data(), HCCL_DATA_TYPE_INT32, session.comm(), session.stream()),
+                          HCCL_DATA_TYPE_INT32, memory.data() + 65536, counts.data(), displs.data(),
+                          HCCL_DATA_TYPE_INT32, session.comm(), session.stream()),
             HCCL_SUCCESS);
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
   EXPECT_EQ(session.LastPath(), HCCLRUN_PATH_BUFFERED);
@@ -233,9 +251,9 @@ RANK_TEST(VOperations, AlltoAllVWithoutDataTakesPart) {
   ASSERT_EQ(HcclAlltoAllV(nullptr, zeros.data(), zeros.data(), type, nullptr, zeros.data(),
                           zeros.data(), type, session.comm(), session.stream()),
             HCCL_SUCCESS);
-  ASSERT_EQ(HcclAlltoAllVC(nullptr, matrix.data(), type, nullptr, type, session.comm(),
-                           session.stream()),
-            HCCL_SUCCESS);
+  ASSERT_EQ(
+      HcclAlltoAllVC(nullptr, matrix.data(), type, nullptr, type, session.comm(), session.stream()),
+      HCCL_SUCCESS);
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
   if (ranks.size() < 2) return;
   // Only rank 0 sends, only rank 1 receives.
@@ -245,15 +263,16 @@ RANK_TEST(VOperations, AlltoAllVWithoutDataTakesPart) {
   std::vector<uint64_t> send(ranks.size(), 0), recv(ranks.size(), 0);
   if (ranks.rank() == 0) send[1] = 64;
   if (ranks.rank() == 1) recv[0] = 64;
-  ASSERT_EQ(HcclAlltoAllV(ranks.rank() == 0 ? memory.data() : nullptr, send.data(), zeros.data(),
-                          HCCL_DATA_TYPE_INT8, ranks.rank() == 1 ? memory.data() : nullptr,
-                          recv.data(), zeros.data(), HCCL_DATA_TYPE_INT8, session.comm(),
-                          session.stream()),
-            HCCL_SUCCESS)
+  ASSERT_EQ(
+      HcclAlltoAllV(ranks.rank() == 0 ? memory.data() : nullptr, send.data(), zeros.data(),
+                    HCCL_DATA_TYPE_INT8, ranks.rank() == 1 ? memory.data() : nullptr, recv.data(),
+                    zeros.data(), HCCL_DATA_TYPE_INT8, session.comm(), session.stream()),
+      HCCL_SUCCESS)
       << TakeMessages();
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();
-  EXPECT_EQ(Download(memory.data(), 64),
-            std::vector<uint8_t>(64, static_cast<uint8_t>(ranks.rank() == 1 ? 7 : 7 + ranks.rank())));
+  EXPECT_EQ(
+      Download(memory.data(), 64),
+      std::vector<uint8_t>(64, static_cast<uint8_t>(ranks.rank() == 1 ? 7 : 7 + ranks.rank())));
 }
 
 // Buffers that overlap have an undefined result and do no harm.

@@ -153,6 +153,32 @@ void ReduceElement(DataType type, ReduceOp op, void* acc, const void* x) {
   }
 }
 
+void ReduceElements(DataType type, ReduceOp op, Accumulator accumulator,
+                    const std::vector<const void*>& elements, void* result) {
+  const bool sixteen_bits = type == DataType::kFp16 || type == DataType::kBf16;
+  const bool rounds = op == ReduceOp::kSum || op == ReduceOp::kProd;
+  std::memmove(result, elements[0], ElementSize(type));
+  if (accumulator == Accumulator::kElementType || !sixteen_bits || !rounds) {
+    for (size_t s = 1; s < elements.size(); ++s) ReduceElement(type, op, result, elements[s]);
+    return;
+  }
+  if (elements.size() == 1) return;
+  const auto wide = [type](const void* p) {
+    return type == DataType::kFp16 ? FloatFromHalf(Load<uint16_t>(p))
+                                   : FloatFromBf16(Load<uint16_t>(p));
+  };
+  float acc = wide(result);
+  for (size_t s = 1; s < elements.size(); ++s) acc = Apply(op, acc, wide(elements[s]));
+  acc = Canonical(acc);
+  const uint16_t narrow = type == DataType::kFp16 ? HalfFromFloat(acc) : Bf16FromFloat(acc);
+  std::memcpy(result, &narrow, 2);
+}
+
+Accumulator AccumulatorSet() {
+  const char* text = std::getenv("HCCLRUN_ACCUMULATE");
+  return text && std::strcmp(text, "fp32") == 0 ? Accumulator::kFp32 : Accumulator::kElementType;
+}
+
 void RunReference(const Call& call, const std::vector<Bytes>& in, std::vector<Bytes>* out) {
   const uint64_t elem = ElementSize(call.type), n = call.count;
   const uint32_t ranks = call.ranks;
@@ -163,12 +189,11 @@ void RunReference(const Call& call, const std::vector<Bytes>& in, std::vector<By
       (*out)[to].at(to_at * elem + i) = in[from].at(from_at * elem + i);
   };
   const auto reduce = [&](uint64_t from_at, uint32_t to, uint64_t to_at, uint64_t count) {
+    std::vector<const void*> elements(ranks);
     for (uint64_t i = 0; i < count; ++i) {
-      uint8_t acc[16];
-      std::memcpy(acc, &in[0].at((from_at + i) * elem), elem);
-      for (uint32_t r = 1; r < ranks; ++r)
-        ReduceElement(call.type, call.reduce, acc, &in[r].at((from_at + i) * elem));
-      std::memcpy(&(*out)[to].at((to_at + i) * elem), acc, elem);
+      for (uint32_t r = 0; r < ranks; ++r) elements[r] = &in[r].at((from_at + i) * elem);
+      ReduceElements(call.type, call.reduce, call.accumulator, elements,
+                     &(*out)[to].at((to_at + i) * elem));
     }
   };
   for (uint32_t me = 0; me < ranks; ++me) {

@@ -23,11 +23,19 @@ float FloatFromBf16(uint16_t value);
 // *acc = *acc op *x, one element, rounded to the type. A NaN result is canonical.
 void ReduceElement(DataType type, ReduceOp op, void* acc, const void* x);
 
+// *result = *elements[0] op *elements[1] op ..., from left to right, one element each.
+void ReduceElements(DataType type, ReduceOp op, Accumulator accumulator,
+                    const std::vector<const void*>& elements, void* result);
+
+// As HCCLRUN_ACCUMULATE says.
+Accumulator AccumulatorSet();
+
 // An operation as its caller describes it. Counts and displacements are in elements.
 struct Call {
   Op op = Op::kAllReduce;
   DataType type = DataType::kFp32;
   ReduceOp reduce = ReduceOp::kSum;
+  Accumulator accumulator = Accumulator::kElementType;
   uint32_t ranks = 1;
   uint32_t root = 0;
   uint64_t count = 0;  // unit of the operation; Send/Recv: root sends to `peer`

@@ -19,6 +19,7 @@ TEST(Settings, IllegalValuesAreToldAndIgnored) {
   setenv("HCCLRUN_EXPLAIN", "on", 1);
   setenv("HCCLRUN_ENGINE", "cooperative", 1);
   setenv("HCCLRUN_SOC", "Ascend", 1);
+  setenv("HCCLRUN_ACCUMULATE", "FP32", 1);
   ::testing::internal::CaptureStderr();
   const Settings& settings = Settings::Get();
   const std::string told = ::testing::internal::GetCapturedStderr();
@@ -28,6 +29,7 @@ TEST(Settings, IllegalValuesAreToldAndIgnored) {
   EXPECT_EQ(settings.engine, Engine::kCooperative);
   EXPECT_EQ(settings.soc, "Ascend910_9391");
   EXPECT_TRUE(settings.atlas_a3);
+  EXPECT_FALSE(settings.accumulate_fp32);
   EXPECT_THAT(told, HasSubstr("HCCLRUN_CHECK=Error is ignored: it must be warn or error"));
   EXPECT_THAT(told, HasSubstr("HCCLRUN_DIRECT=yes is ignored: it must be 0 or 1"));
   EXPECT_THAT(told, HasSubstr("HCCLRUN_EXPLAIN=on is ignored: it must be 0 or 1"));

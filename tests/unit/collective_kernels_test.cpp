@@ -34,13 +34,16 @@ constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMax, Re
 struct Combination {
   DataType type;
   ReduceOp op;
+  Accumulator accumulator;
 };
 
 std::vector<Combination> AllCombinations() {
   std::vector<Combination> all;
   for (DataType type : kTypes) {
     for (ReduceOp op : kOps) {
-      if (ReductionSupported(type, op)) all.push_back({type, op});
+      if (!ReductionSupported(type, op)) continue;
+      all.push_back({type, op, Accumulator::kElementType});
+      if (ElementSize(type) == 2) all.push_back({type, op, Accumulator::kFp32});
     }
   }
   return all;
@@ -84,15 +87,13 @@ void Fill(DataType type, Content content, std::mt19937_64& random, uint64_t coun
   }
 }
 
-Bytes Expected(DataType type, ReduceOp op, const std::vector<const void*>& src, uint64_t count) {
-  const uint32_t elem = ElementSize(type);
+Bytes Expected(const Combination& c, const std::vector<const void*>& src, uint64_t count) {
+  const uint32_t elem = ElementSize(c.type);
   Bytes result(count * elem);
-  if (count == 0) return result;
-  std::memcpy(result.data(), src[0], result.size());
-  for (size_t s = 1; s < src.size(); ++s) {
-    const auto* p = static_cast<const uint8_t*>(src[s]);
-    for (uint64_t i = 0; i < count; ++i)
-      testing::ReduceElement(type, op, &result[i * elem], p + i * elem);
+  std::vector<const void*> elements = src;
+  for (uint64_t i = 0; i < count; ++i) {
+    testing::ReduceElements(c.type, c.op, c.accumulator, elements, &result[i * elem]);
+    for (const void*& p : elements) p = static_cast<const uint8_t*>(p) + elem;
   }
   return result;
 }
@@ -142,9 +143,7 @@ class Kernels : public ::testing::TestWithParam<int64_t> {
 INSTANTIATE_TEST_SUITE_P(EveryTarget, Kernels, ::testing::ValuesIn(Targets()),
                          [](const auto& info) { return std::string(hwy::TargetName(info.param)); });
 
-struct Case {
-  DataType type;
-  ReduceOp op;
+struct Case : Combination {
   int nsrc, ndst;
   uint64_t count;
   Content content;
@@ -158,7 +157,8 @@ void RunCase(const Case& c, std::mt19937_64& random) {
   SCOPED_TRACE(::testing::Message()
                << Name(c.type) << " " << Name(c.op) << " " << c.nsrc << " -> " << c.ndst
                << ", count " << c.count << ", content " << static_cast<int>(c.content)
-               << ", streaming " << c.streaming << ", alias " << c.alias);
+               << ", streaming " << c.streaming << ", alias " << c.alias << ", accumulator "
+               << static_cast<int>(c.accumulator));
   const uint32_t elem = ElementSize(c.type);
   const auto phase = [&] { return c.misalign ? random() : random() * elem; };
   const uint64_t common = phase();
@@ -175,8 +175,8 @@ void RunCase(const Case& c, std::mt19937_64& random) {
   for (Guarded& g : out) dst.push_back(g.data());
   if (c.alias >= 0) dst[0] = in[static_cast<size_t>(c.alias)].data();
 
-  const Bytes expected = Expected(c.type, c.op, src, c.count);
-  Reduce(c.type, c.op, dst.data(), c.ndst, src.data(), c.nsrc, c.count, c.streaming);
+  const Bytes expected = Expected(c, src, c.count);
+  Reduce(c.type, c.op, dst.data(), c.ndst, src.data(), c.nsrc, c.count, c.streaming, c.accumulator);
   for (int d = 0; d < c.ndst; ++d) {
     const auto* got = static_cast<const uint8_t*>(dst[static_cast<size_t>(d)]);
     for (uint64_t i = 0; i < c.count; ++i) {
@@ -197,9 +197,7 @@ TEST_P(Kernels, ReduceEqualsTheReferenceBitForBit) {
   std::mt19937_64 random(1);
   for (const Combination& combination : AllCombinations()) {
     for (int i = 0; i < 60; ++i) {
-      Case c{};
-      c.type = combination.type;
-      c.op = combination.op;
+      Case c{combination, 0, 0, 0, Content::kOrdinary, false, false, false, -1};
       c.nsrc = 1 + static_cast<int>(random() % 9);
       c.ndst = 1 + static_cast<int>(random() % 9);
       c.count = i < 20 ? static_cast<uint64_t>(i) : random() % 301;
@@ -218,25 +216,31 @@ TEST_P(Kernels, ReduceOfManySources) {
   std::mt19937_64 random(2);
   for (const Combination& combination : AllCombinations()) {
     for (bool streaming : {false, true}) {
-      RunCase({combination.type, combination.op, 64, 9, 1 + random() % 300, Content::kOrdinary,
-               streaming, true, false, static_cast<int>(random() % 64)},
+      RunCase({combination, 64, 9, 1 + random() % 300, Content::kOrdinary, streaming, true, false,
+               static_cast<int>(random() % 64)},
               random);
-      RunCase({combination.type, combination.op, 64, 1, 1 + random() % 300, Content::kAnyBits,
-               streaming, true, false, -1},
-              random);
+      RunCase(
+          {combination, 64, 1, 1 + random() % 300, Content::kAnyBits, streaming, true, false, -1},
+          random);
       if (HasFatalFailure()) return;
     }
   }
-  RunCase(
-      {DataType::kFp16, ReduceOp::kSum, 384, 384, 77, Content::kOrdinary, true, true, false, 383},
-      random);
+  RunCase({{DataType::kFp16, ReduceOp::kSum, Accumulator::kElementType},
+           384,
+           384,
+           77,
+           Content::kOrdinary,
+           true,
+           true,
+           false,
+           383},
+          random);
 }
 
 TEST_P(Kernels, ReduceOfLongRanges) {
   std::mt19937_64 random(3);
   for (const Combination& combination : AllCombinations()) {
-    RunCase({combination.type, combination.op, 3, 2, 20000 + random() % 100, Content::kOrdinary,
-             true, true, false, 1},
+    RunCase({combination, 3, 2, 20000 + random() % 100, Content::kOrdinary, true, true, false, 1},
             random);
     if (HasFatalFailure()) return;
   }
@@ -247,24 +251,23 @@ TEST_P(Kernels, SixteenBitFloatsExhaustively) {
   std::mt19937_64 random(4);
   std::vector<uint16_t> all(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
-  for (DataType type : {DataType::kFp16, DataType::kBf16}) {
+  for (const Combination& c : AllCombinations()) {
+    const auto [type, op, accumulator] = c;
+    if (type != DataType::kFp16 && type != DataType::kBf16) continue;
     std::vector<uint64_t> others = Specials(type);
     while (others.size() < 40) others.push_back(random() & 0xffff);
-    for (ReduceOp op : kOps) {
-      if (!ReductionSupported(type, op)) continue;
-      for (uint64_t other : others) {
-        const std::vector<uint16_t> second(all.size(), static_cast<uint16_t>(other));
-        const std::vector<const void*> src = {all.data(), second.data()};
-        std::vector<uint16_t> result(all.size());
-        void* dst = result.data();
-        Reduce(type, op, &dst, 1, src.data(), 2, all.size(), false);
-        const Bytes expected = Expected(type, op, src, all.size());
-        for (size_t i = 0; i < all.size(); ++i) {
-          uint16_t e;
-          std::memcpy(&e, &expected[2 * i], 2);
-          ASSERT_EQ(result[i], e) << std::hex << Name(type) << " " << Name(op) << " of " << i
-                                  << " and " << other;
-        }
+    for (uint64_t other : others) {
+      const std::vector<uint16_t> second(all.size(), static_cast<uint16_t>(other));
+      const std::vector<const void*> src = {all.data(), second.data()};
+      std::vector<uint16_t> result(all.size());
+      void* dst = result.data();
+      Reduce(type, op, &dst, 1, src.data(), 2, all.size(), false, accumulator);
+      const Bytes expected = Expected(c, src, all.size());
+      for (size_t i = 0; i < all.size(); ++i) {
+        uint16_t e;
+        std::memcpy(&e, &expected[2 * i], 2);
+        ASSERT_EQ(result[i], e) << std::hex << Name(type) << " " << Name(op) << " of " << i
+                                << " and " << other;
       }
     }
   }
@@ -283,16 +286,37 @@ TEST_P(Kernels, ResultDoesNotDependOnTheSplit) {
     }
     Bytes whole(kCount * elem), parts(kCount * elem);
     void* dst = whole.data();
-    Reduce(combination.type, combination.op, &dst, 1, src.data(), 5, kCount, false);
+    Reduce(combination.type, combination.op, &dst, 1, src.data(), 5, kCount, false,
+           combination.accumulator);
     for (uint64_t at = 0; at < kCount;) {
       const uint64_t n = std::min(kCount - at, 1 + random() % 200);
       std::vector<const void*> from;
       for (Bytes& bytes : in) from.push_back(bytes.data() + at * elem);
       void* to = parts.data() + at * elem;
-      Reduce(combination.type, combination.op, &to, 1, from.data(), 5, n, random() % 2);
+      Reduce(combination.type, combination.op, &to, 1, from.data(), 5, n, random() % 2,
+             combination.accumulator);
       at += n;
     }
     ASSERT_EQ(whole, parts) << Name(combination.type) << " " << Name(combination.op);
+  }
+}
+
+// 256 + 1 is a tie in bf16, 2048 + 1 one in fp16: both are lost if every step is rounded.
+TEST_P(Kernels, Fp32AccumulatorKeepsWhatEveryStepWouldLose) {
+  const struct {
+    DataType type;
+    uint16_t large, one, each_step, at_the_end;
+  } cases[] = {{DataType::kBf16, 0x4380, 0x3f80, 0x4380, 0x4388},
+               {DataType::kFp16, 0x6800, 0x3c00, 0x6800, 0x6808}};
+  for (const auto& c : cases) {
+    std::vector<const void*> src(17, &c.one);
+    src[0] = &c.large;
+    uint16_t result = 0;
+    void* dst = &result;
+    Reduce(c.type, ReduceOp::kSum, &dst, 1, src.data(), 17, 1, false, Accumulator::kElementType);
+    EXPECT_EQ(result, c.each_step) << Name(c.type);
+    Reduce(c.type, ReduceOp::kSum, &dst, 1, src.data(), 17, 1, false, Accumulator::kFp32);
+    EXPECT_EQ(result, c.at_the_end) << Name(c.type);
   }
 }
 
@@ -300,35 +324,35 @@ TEST_P(Kernels, ResultDoesNotDependOnTheSplit) {
 TEST_P(Kernels, ModesOfTheThreadAreSetAside) {
   std::mt19937_64 random(6);
   const int rounding = std::fegetround();
-  for (DataType type : {DataType::kFp32, DataType::kFp16, DataType::kBf16}) {
-    for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kProd}) {
-      if (!ReductionSupported(type, op)) continue;
-      const uint32_t elem = ElementSize(type);
-      for (Content content : {Content::kOrdinary, Content::kSpecials}) {
-        std::vector<Bytes> in(4, Bytes(200 * elem));
-        std::vector<const void*> src;
-        for (Bytes& bytes : in) {
-          Fill(type, content, random, 200, bytes.data());
-          src.push_back(bytes.data());
-        }
-        const Bytes expected = Expected(type, op, src, 200);
-        Bytes result(200 * elem);
-        void* dst = result.data();
-        std::fesetround(FE_UPWARD);
-#if defined(__x86_64__)
-        const unsigned saved = _mm_getcsr();
-        _mm_setcsr(saved | 0x8040);  // flush to zero, denormals are zero
-#endif
-        Reduce(type, op, &dst, 1, src.data(), 4, 200, false);
-#if defined(__x86_64__)
-        const unsigned after = _mm_getcsr();
-        _mm_setcsr(saved);
-        EXPECT_EQ(after & 0xffc0, (saved | 0x8040) & 0xffc0);
-#endif
-        EXPECT_EQ(std::fegetround(), FE_UPWARD);
-        std::fesetround(rounding);
-        EXPECT_EQ(result, expected) << Name(type) << " " << Name(op);
+  for (const Combination& c : AllCombinations()) {
+    const auto [type, op, accumulator] = c;
+    if (type != DataType::kFp32 && type != DataType::kFp16 && type != DataType::kBf16) continue;
+    if (op != ReduceOp::kSum && op != ReduceOp::kProd) continue;
+    const uint32_t elem = ElementSize(type);
+    for (Content content : {Content::kOrdinary, Content::kSpecials}) {
+      std::vector<Bytes> in(4, Bytes(200 * elem));
+      std::vector<const void*> src;
+      for (Bytes& bytes : in) {
+        Fill(type, content, random, 200, bytes.data());
+        src.push_back(bytes.data());
       }
+      const Bytes expected = Expected(c, src, 200);
+      Bytes result(200 * elem);
+      void* dst = result.data();
+      std::fesetround(FE_UPWARD);
+#if defined(__x86_64__)
+      const unsigned saved = _mm_getcsr();
+      _mm_setcsr(saved | 0x8040);  // flush to zero, denormals are zero
+#endif
+      Reduce(type, op, &dst, 1, src.data(), 4, 200, false, accumulator);
+#if defined(__x86_64__)
+      const unsigned after = _mm_getcsr();
+      _mm_setcsr(saved);
+      EXPECT_EQ(after & 0xffc0, (saved | 0x8040) & 0xffc0);
+#endif
+      EXPECT_EQ(std::fegetround(), FE_UPWARD);
+      std::fesetround(rounding);
+      EXPECT_EQ(result, expected) << Name(type) << " " << Name(op);
     }
   }
 }
