@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/rank_list.h"
 #include "collective/types.h"
+#include "launcher/hardware_paths.h"
 
 namespace hcclrun {
 namespace {
@@ -276,6 +277,7 @@ std::string ReportJson(const JobHistory& history, const WaitGraph& graph, const 
     one["text"] = EdgeText(graph, edge);
     json["waits"].push_back(std::move(one));
   }
+  json["divergences"] = Divergences(history);
   json["ranks"] = Json::array();
   for (size_t r = 0; r < history.ranks.size(); r++)
     json["ranks"].push_back(RankJson(history, static_cast<int>(r)));

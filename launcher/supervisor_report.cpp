@@ -3,6 +3,8 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "launcher/hardware_paths.h"
 #include "launcher/job_report.h"
@@ -14,6 +16,8 @@
 
 namespace hcclrun {
 namespace {
+
+constexpr size_t kMaxDivergences = 4;
 
 std::string EndText(int status) {
   return WIFSIGNALED(status) ? std::string(SignalName(WTERMSIG(status)))
@@ -85,7 +89,11 @@ void Supervisor::FinalReports(const std::string& verdict) {
   auto say = [this](const char* what, const std::string& line) {
     sinks_.err->WriteOwnLine(absl::StrCat("hcclrun: ", what, line));
   };
-  for (const std::string& line : Divergences(now)) say("warning: ", line);
+  // A job that failed has other worries; its ranks differ because they did not come to the end.
+  if (facts_.exit_code == 0) {
+    const std::vector<std::string> lines = Divergences(now);
+    for (size_t i = 0; i < std::min(lines.size(), kMaxDivergences); i++) say("warning: ", lines[i]);
+  }
   if (options_.explain) {
     for (const std::string& line : ExplainLines(now)) say("explain: ", line);
   }

@@ -107,7 +107,7 @@ std::string Where(const RankPosition& p) {
 // And what its process does now, if that says more.
 static std::string WhereNow(const RankPosition& p) {
   const std::string doing = p.state == RankState::kAlive ? PeerDoing(p.pid) : "";
-  return absl::StrCat(Where(p), doing.empty() ? "" : ", which", doing);
+  return absl::StrCat(Where(p), doing.empty() ? "" : ", ", doing);
 }
 
 std::string DoingWhat(const Fault& f) {

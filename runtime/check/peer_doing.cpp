@@ -41,14 +41,14 @@ std::string LastOperation(JobPage* page, uint32_t rank) {
 
 std::string PeerDoing(int32_t pid) {
   if (pid <= 0 || pid == getpid()) return "";  // not known, or a rank in a thread of this process
-  if (ProcessStopped(pid)) return " is stopped by a signal (SIGCONT lets it go on)";
+  if (ProcessStopped(pid)) return "stopped by a signal (SIGCONT lets it go on)";
   JobPage* page = Lifeline::Page();
   for (uint32_t r = 0; page && r < page->ranks; r++) {
     const RankActivity& activity = page->activity[r];
     if (activity.pid.load(std::memory_order_relaxed) != pid) continue;
     if (activity.inside.load(std::memory_order_relaxed) == 0) return "";
     return absl::StrCat(
-        " is in ", CallName(static_cast<CallId>(activity.call.load(std::memory_order_relaxed))),
+        "now in ", CallName(static_cast<CallId>(activity.call.load(std::memory_order_relaxed))),
         LastOperation(page, r));
   }
   return "";

@@ -72,7 +72,7 @@ std::string TransferTimeoutSentence(const Fault& f, bool still) {
                               : "; make it call the matching one, or raise HCCL_EXEC_TIMEOUT");
   const std::string doing = PeerDoing(peer.position.pid);
   if (peer.position.state == RankState::kAlive && !doing.empty())
-    absl::StrAppend(&s, ". Rank ", peer.position.rank, doing);
+    absl::StrAppend(&s, ". Rank ", peer.position.rank, " is ", doing);
   return s;
 }
 

@@ -126,7 +126,7 @@ TEST(Report, NamesARankThatIsStopped) {
       run.SignalUntilErr(SIGQUIT, "ranks 0-1 wait for rank 2, which is stopped by a signal"))
       << run.err();
   EXPECT_TRUE(run.SignalUntilErr(SIGQUIT,
-                                 "missing: rank 2 (last call HcclBroadcast #2), which is "
+                                 "missing: rank 2 (last call HcclBroadcast #2), "
                                  "stopped by a signal (SIGCONT lets it go on)"))
       << run.err();
   run.Signal(SIGINT);
