@@ -291,7 +291,7 @@ const char* HelpText() {
          "  --superpods 1,1     SuperPoDs of one server each; --soc NAME: another chip\n"
          "  --mpi WHICH         auto: MPI programs get their mpirun (default); off;\n"
          "                      openmpi or mpich: for scripts that use MPI\n"
-         "  --report, --trace F JSON of what ranks do, for Perfetto; --explain; --a3-report\n"
+         "  --report, --trace F JSON of what ranks do, Perfetto; --explain; --a3-report\n"
          "  --gdb R             rank R under gdb on this terminal; nobody times out\n"
          "  --kill R:CALL[#N]   end rank R in its N-th call; --delay R:CALL:50ms: wait\n"
          "  -v, --verbose       say what is started; also --version and -h, --help\n"
