@@ -17,6 +17,7 @@ constexpr int kBacklog = 1024;
 union AnyHello {
   uint64_t magic;
   LifelineHello rank;
+  LifelineAsk ask;
   ShimHello shim;
   ShimReport report;
 };
@@ -89,7 +90,9 @@ void LifelineServer::OnPacket(int fd) {
         return GreetShim(connection, packet.shim);
       return Drop(fd);
     case Connection::kRank:
-      return;  // ranks say nothing after their hello
+      if (*got == sizeof(LifelineAsk) && packet.magic == kJobPageMagic)
+        listener_->OnReportAsked(connection->rank, packet.ask);
+      return;
     case Connection::kShim:
       if (*got == sizeof(ShimReport)) listener_->OnShimReport(connection->rank, packet.report);
       return;
@@ -97,7 +100,7 @@ void LifelineServer::OnPacket(int fd) {
 }
 
 void LifelineServer::GreetRank(Connection* connection, const LifelineHello& hello) {
-  LifelineWelcome welcome = {kJobPageMagic, kLifelineVersion, 0};
+  LifelineWelcome welcome = {kJobPageMagic, kLifelineVersion, 0, 0};
   if (!SecretMatches(hello.secret)) {
     welcome.status = 1;
   } else if (hello.rank < 0 || uint32_t(hello.rank) >= page_->ranks) {
@@ -107,7 +110,15 @@ void LifelineServer::GreetRank(Connection* connection, const LifelineHello& hell
   int fd = connection->socket.get();
   if (accepted) {
     // The next process of a rank (a script that runs several programs) starts with a clean note.
-    if (connections_of(hello.rank) == 0) Clear(&page_->activity[hello.rank]);
+    if (connections_of(hello.rank) == 0) {
+      Clear(&page_->activity[hello.rank]);
+      // One process of the rank writes there.
+      if (const RecorderLayout& recorder = page_->recorder; recorder.offset) {
+        welcome.records = 1;
+        memset(reinterpret_cast<char*>(page_) + recorder.offset + recorder.stride * hello.rank, 0,
+               recorder.stride);
+      }
+    }
     Result<PeerCredentials> peer = PeerOf(fd);
     connection->kind = Connection::kRank;
     connection->rank = hello.rank;

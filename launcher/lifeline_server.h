@@ -29,6 +29,8 @@ class LifelineServer {
     virtual void OnAttached(int rank, int32_t pid) = 0;
     // Its connection ended; `finished` = it left through exit().
     virtual void OnDetached(int rank, int32_t pid, bool finished) = 0;
+    // A rank wants a report, and waits for JobPage::reports_taken.
+    virtual void OnReportAsked(int rank, const LifelineAsk& ask) = 0;
     // A shim wants the streams of its rank. False = refuse.
     virtual bool OnShim(int rank, int connection, std::array<int, 3>* streams) = 0;
     // The streams were handed over (or the shim died before that).
@@ -39,7 +41,7 @@ class LifelineServer {
 
   LifelineServer(EventLoop* loop, Listener* listener);
   ~LifelineServer();
-  // `page` stays the caller's and outlives this object.
+  // `page`, with the flight recorder behind it, stays the caller's and outlives this object.
   Fault Start(const JobIdentity& identity, JobPage* page, int page_fd);
   void SendOrder(int connection, const ShimOrder& order);
   int connections_of(int rank) const;  // processes of the rank that have the library loaded

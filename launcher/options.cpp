@@ -31,6 +31,10 @@ enum LongOnly {
   kGdb,
   kKill,
   kDelay,
+  kReport,
+  kTrace,
+  kExplain,
+  kA3Report,
   kVersion
 };
 
@@ -51,6 +55,10 @@ const option kLongOptions[] = {
     {"gdb", required_argument, nullptr, kGdb},
     {"kill", required_argument, nullptr, kKill},
     {"delay", required_argument, nullptr, kDelay},
+    {"report", required_argument, nullptr, kReport},
+    {"trace", required_argument, nullptr, kTrace},
+    {"explain", no_argument, nullptr, kExplain},
+    {"a3-report", no_argument, nullptr, kA3Report},
     {"verbose", no_argument, nullptr, 'v'},
     {"version", no_argument, nullptr, kVersion},
     {"help", no_argument, nullptr, 'h'},
@@ -74,7 +82,7 @@ std::string Size(const char* option, const char* text, std::string* value) {
   return "";
 }
 
-std::string Timeout(const char* text, Options* options) {
+std::string JobTimeout(const char* text, Options* options) {
   double seconds;
   if (!absl::SimpleAtod(text, &seconds) || !(seconds > 0) || seconds > 1e8) {
     return BadValue("--timeout", text, "a number of seconds above 0, decimals allowed");
@@ -187,7 +195,7 @@ ParsedOptions ParseOptions(int argc, char** argv) {
         o.log_directory = optarg;
         break;
       case kTimeout:
-        parsed.error = Timeout(optarg, &o);
+        parsed.error = JobTimeout(optarg, &o);
         break;
       case kSharedRootInfo:
         o.shared_root_info = true;
@@ -216,6 +224,18 @@ ParsedOptions ParseOptions(int argc, char** argv) {
         break;
       case kMpi:
         parsed.error = Mpi(optarg, &o.mpi);
+        break;
+      case kReport:
+        o.report = optarg;
+        break;
+      case kTrace:
+        o.trace = optarg;
+        break;
+      case kExplain:
+        o.explain = true;
+        break;
+      case kA3Report:
+        o.a3_report = true;
         break;
       case kGdb:
         parsed.error = GdbRank(optarg, &o.gdb_rank);
@@ -262,17 +282,16 @@ const char* HelpText() {
          "\n"
          "  -n, --np N          number of ranks, 1 to 1024, on any number of processors\n"
          "  --timeout S         end the job after S seconds, with exit code 124\n"
-         "  --no-label          no '[rank] ' before output lines (-n 1 never has it)\n"
-         "  --log-dir DIR       output to DIR/rank.R.out and .err instead of here\n"
+         "  --log-dir DIR       output to DIR/rank.R.out, .err; --no-label: no '[rank] '\n"
          "  -x, --env NAME=VAL  set a variable for the ranks; {rank} and {size} replaced\n"
          "  --shared-root-info  HcclGetRootInfo returns the same on every rank\n"
-         "  --memory SIZE       bound device memory in use by the job, e.g. 8G\n"
-         "  --hbm SIZE          address space per device, default 64G\n"
+         "  --memory, --hbm B   bound device memory of the job; address space per device\n"
          "  --device-count K    devices a rank sees, default N\n"
          "  --servers 4,4       play servers of 4 and 4 ranks (instead of -n N), and\n"
          "  --superpods 1,1     SuperPoDs of one server each; --soc NAME: another chip\n"
          "  --mpi WHICH         auto: MPI programs get their mpirun (default); off;\n"
          "                      openmpi or mpich: for scripts that use MPI\n"
+         "  --report, --trace F JSON of what ranks do, Perfetto; --explain; --a3-report\n"
          "  --gdb R             rank R under gdb on this terminal; nobody times out\n"
          "  --kill R:CALL[#N]   end rank R in its N-th call; --delay R:CALL:50ms: wait\n"
          "  -v, --verbose       say what is started; also --version and -h, --help\n"

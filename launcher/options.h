@@ -30,6 +30,8 @@ struct Options {
   std::vector<std::string> mishaps;  // "kill:..." and "delay:..." (base/injection.h)
   int mishap_rank = -1;              // the highest rank in them
   bool verbose = false;
+  std::string report, trace;  // files; empty = none
+  bool explain = false, a3_report = false;
   std::vector<std::string> command;  // program and its arguments
 };
 

@@ -159,10 +159,15 @@ int Supervisor::PreparePage() {
                                "; hcclrun doctor shows what this machine allows"));
     return 1;
   };
-  Result<MemoryObject> object = MemoryObject::Create(sizeof(JobPage));
+  RecorderLayout recorder = RecorderLayout::For(
+      static_cast<uint32_t>(options_.ranks),
+      !options_.trace.empty() || options_.explain || options_.a3_report);
+  recorder.offset = (sizeof(JobPage) + 4095) & ~uint64_t{4095};
+  const uint64_t bytes = recorder.offset + recorder.stride * static_cast<uint64_t>(options_.ranks);
+  Result<MemoryObject> object = MemoryObject::Create(bytes);
   if (!object.ok()) return refuse("the job's shared page", object.fault());
   page_object_ = std::move(*object);
-  if (Fault f = page_object_.Commit(0, sizeof(JobPage))) return refuse("the job's shared page", f);
+  if (Fault f = page_object_.Commit(0, bytes)) return refuse("the job's shared page", f);
   Result<boost::interprocess::mapped_region> region = page_object_.Map();
   if (!region.ok()) return refuse("the job's shared page", region.fault());
   page_region_ = std::move(*region);
@@ -170,6 +175,9 @@ int Supervisor::PreparePage() {
   page_->magic = kJobPageMagic;
   page_->version = kJobPageVersion;
   page_->ranks = static_cast<uint32_t>(options_.ranks);
+  recorder.start_ticks = Ticks();
+  recorder.start_ns = NowNs();
+  page_->recorder = recorder;
   uint64_t limit = 0;
   if (options_.memory.empty() || !ParseBytes(options_.memory.c_str(), &limit))
     limit = Settings::Get().memory_bytes;
@@ -349,6 +357,9 @@ void Supervisor::OnSignals() {
         }
         Suspend();
         break;
+      case SIGQUIT:
+        Report("of SIGQUIT");
+        break;
       case SIGCONT:
       case SIGUSR1:
       case SIGUSR2:
@@ -446,7 +457,9 @@ int Supervisor::Run() {
   stdin_pump_.reset();
   Judge();
   Drain();
-  if (facts_.exit_code != 0) sinks_.err->WriteOwnLine(Verdict(facts_));
+  const std::string verdict = facts_.exit_code != 0 ? Verdict(facts_) : "";
+  if (!verdict.empty()) sinks_.err->WriteOwnLine(verdict);
+  FinalReports(verdict);
   for (Sink* sink : {sinks_.out, sinks_.err}) {
     while (sink->waiting() > 0 && !give_up_output_) Step(-1);
     if (sink->broken() && sink->broken_errno() != EPIPE) {

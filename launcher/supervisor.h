@@ -19,6 +19,7 @@
 #include "launcher/event_loop.h"
 #include "launcher/fd.h"
 #include "launcher/guard.h"
+#include "launcher/job_history.h"
 #include "launcher/lifeline_server.h"
 #include "launcher/mpi.h"
 #include "launcher/options.h"
@@ -27,6 +28,7 @@
 #include "launcher/signals.h"
 #include "launcher/stdin_pump.h"
 #include "launcher/verdict.h"
+#include "launcher/wait_graph.h"
 #include "shm/job_page.h"
 #include "shm/memory_object.h"
 
@@ -94,6 +96,7 @@ class Supervisor : private LifelineServer::Listener {
   // LifelineServer::Listener, supervisor_end.cpp
   void OnAttached(int rank, int32_t pid) override;
   void OnDetached(int rank, int32_t pid, bool finished) override;
+  void OnReportAsked(int rank, const LifelineAsk& ask) override;  // supervisor_report.cpp
   bool OnShim(int rank, int connection, std::array<int, 3>* streams) override;
   void OnShimStreamsSent(int rank) override;
   void OnShimReport(int rank, const ShimReport& report) override;
@@ -112,6 +115,13 @@ class Supervisor : private LifelineServer::Listener {
   void KillDescendants();
   std::vector<RankNote> Snapshot() const;
   void Judge();
+
+  // supervisor_report.cpp: what the flight recorder says
+  JobHistory TakeHistory() const;
+  bool Stopped(const Rank& rank) const;
+  void Report(const std::string& why);
+  void WriteReport(const std::string& json);
+  void FinalReports(const std::string& verdict);
 
   Options options_;
   Signals signals_;
@@ -151,6 +161,11 @@ class Supervisor : private LifelineServer::Listener {
   std::vector<RankNote> early_snapshot_;  // taken when a library process vanished
   int64_t early_snapshot_ns_ = 0;
   uint64_t oom_kills_at_start_ = 0;
+  JobHistory history_;  // of the last report, or of the first failure
+  WaitGraph graph_;     // of history_
+  std::string history_why_;
+  bool asked_report_ = false;  // a rank has asked for one; the others would say the same
+  bool report_trouble_told_ = false;
 };
 
 }  // namespace hcclrun

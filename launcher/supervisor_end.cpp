@@ -185,7 +185,9 @@ void Supervisor::OnMpiRunEnded(int status) {
 }
 
 void Supervisor::OnTimeout() {
-  if (!ending_ && !Over()) BeginEnding(VerdictFacts::Cause::kTimeout, Stage::kTerminating);
+  if (ending_ || Over()) return;
+  Report(absl::StrCat("the job did not end within ", options_.timeout_text, " s (--timeout)"));
+  BeginEnding(VerdictFacts::Cause::kTimeout, Stage::kTerminating);
 }
 
 void Supervisor::OnInterrupt(int signal_number) {
@@ -212,6 +214,10 @@ void Supervisor::BeginEnding(VerdictFacts::Cause cause, Stage stage) {
   bool early = cause == VerdictFacts::Cause::kRankFailed && !early_snapshot_.empty() &&
                NowNs() - early_snapshot_ns_ < kFreshNs;
   if (!interrupted_) facts_.ranks = early ? early_snapshot_ : Snapshot();
+  if (!options_.report.empty() && history_.ranks.empty()) {
+    history_ = TakeHistory();
+    graph_ = FindWaits(history_);
+  }
   if (page_) {
     const bool rank_failed = cause == VerdictFacts::Cause::kRankFailed;
     page_->aborting.store(rank_failed ? static_cast<uint32_t>(facts_.rank) + 1 : kNoRankFailed,
@@ -299,6 +305,7 @@ std::vector<RankNote> Supervisor::Snapshot() const {
     note.pid = rank.pid;
     note.library_pid = rank.library_pid;
     note.library_gone = rank.detached_at != 0;
+    note.stopped = Stopped(rank);
     if (page_) note.CopyActivity(page_->activity[i]);
   }
   return notes;

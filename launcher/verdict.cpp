@@ -45,6 +45,12 @@ std::string Doing(const RankNote& note, size_t ranks, bool plural) {
   const char* was = plural ? "were" : "was";
   if (!note.started) return "had not been started";
   if (note.ended) return "had ended";
+  if (note.stopped) {
+    return absl::StrCat(was, " stopped by a signal (SIGSTOP or the like; SIGCONT lets ",
+                        plural ? "them" : "it", " go on)",
+                        note.library_pid != 0 && Called(note) ? " in or after " : "",
+                        note.library_pid != 0 && Called(note) ? CallText(note) : "");
+  }
   if (note.library_pid == 0) return absl::StrCat("had not called the library yet");
   if (!Called(note)) return absl::StrCat(was, " outside the library");
   if (note.library_gone)

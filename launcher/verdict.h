@@ -18,6 +18,7 @@ struct RankNote {
   int32_t pid = 0;            // of the process that the launcher started
   int32_t library_pid = 0;    // of the process that loaded the library, 0 = none did
   bool library_gone = false;  // that process has ended
+  bool stopped = false;       // by a signal: state T
   uint32_t call = 0;          // CallId
   bool inside = false;
   uint64_t sequence = 0;

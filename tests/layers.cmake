@@ -8,7 +8,7 @@ set(below_comm base shm device collective)
 set(below_check base shm device collective comm)
 set(below_acl base shm device collective comm check)
 set(below_hccl base shm device collective comm check)
-set(below_launcher base shm)
+set(below_launcher base shm collective)
 
 set(seen 0)
 foreach(layer base shm device collective comm check acl hccl launcher)

@@ -6,9 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
 #include "base/rank_list.h"
+#include "check/peer_doing.h"
 #include "collective/types.h"
 #include "comm/details.h"
 #include "comm/matching.h"
+#include "shm/process_watch.h"
 
 namespace hcclrun {
 namespace {
@@ -98,6 +100,12 @@ std::string Where(const RankPosition& p) {
       return absl::StrCat("(has exited with an error, ", what, ")");
   }
   return what;
+}
+
+// And what its process does now, if that says more.
+static std::string WhereNow(const RankPosition& p) {
+  const std::string doing = p.state == RankState::kAlive ? PeerDoing(p.pid) : "";
+  return absl::StrCat(Where(p), doing.empty() ? "" : ", ", doing);
 }
 
 std::string DoingWhat(const Fault& f) {
@@ -207,15 +215,22 @@ std::string ExecTimeoutSentence(const Fault& f, bool still) {
       if (there.empty()) absl::StrAppend(&operation, ", ", CallOf(c.descriptor), ",");
       there.push_back(c.position.rank);
     } else {
-      missing.Add(c.position.rank, Where(c.position));
+      missing.Add(c.position.rank, WhereNow(c.position));
     }
   }
   std::string waited = f.n[1] ? absl::StrCat(still ? " has waited " : " waited ", f.n[1] / 1000,
                                              ".", f.n[1] % 1000 / 100, " s")
                               : " timed out";
   if (missing.empty()) {
-    return absl::StrCat(operation, waited,
-                        " although all ranks have called it: some rank is stopped or very slow");
+    std::vector<uint32_t> stopped;
+    for (const OpDetail::Call& c : d->calls) {
+      if (ProcessStopped(c.position.pid)) stopped.push_back(c.position.rank);
+    }
+    return absl::StrCat(operation, waited, " although all ranks have called it: ",
+                        stopped.empty()
+                            ? "some rank is stopped or very slow"
+                            : absl::StrCat(Ranks(stopped), stopped.size() == 1 ? " is" : " are",
+                                           " stopped by a signal"));
   }
   return absl::StrCat(operation, waited, "; ", there.empty() ? "no rank" : Ranks(there),
                       there.size() == 1 ? " is" : " are", " there, missing: ", missing.Text(" "),
@@ -254,7 +269,7 @@ std::string WindowMissingSentence(const Fault& f, bool still) {
     if (c.came) {
       there.push_back(c.position.rank);
     } else {
-      missing.Add(c.position.rank, Where(c.position));
+      missing.Add(c.position.rank, WhereNow(c.position));
     }
   }
   if (f.n[2] && missing.empty()) {
@@ -267,7 +282,7 @@ std::string WindowMissingSentence(const Fault& f, bool still) {
       "registration #", f.n[0] + 1, " of communicator ", d->communicator,
       still ? " has waited " : " waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s; ",
       there.empty() ? "no rank" : Ranks(there), there.size() > 1 ? " are" : " is",
-      " there, missing: ", missing.Text(" "),
+      " in HcclCommSymWinRegister, missing: ", missing.Text(" "),
       still
           ? ". All ranks must register together; it goes on waiting until HCCL_CONNECT_TIMEOUT"
           : ". All ranks must register together; windows of this communicator are out of use now");

@@ -10,6 +10,7 @@
 #include "base/thread_value.h"
 #include "check/fault_table.h"
 #include "shm/lifeline.h"
+#include "shm/recorder.h"
 
 namespace hcclrun {
 namespace {
@@ -71,12 +72,22 @@ ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
     // One writer at a time, mostly: a call that is lost in the count does no harm.
     activity->calls.store(activity->calls.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
+    thread_ = Recorder::Thread();
+    if (!thread_) return;
+    thread_->call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
+    thread_->entered.store(Recorder::Now(*Recorder::Mine()), std::memory_order_relaxed);
+    thread_->inside.store(1, std::memory_order_relaxed);
   }
   InjectAt(call);
 }
 
 ApiCall::~ApiCall() {
   if (!noted_) return;
+  if (thread_) {
+    Recorder::Go(thread_);
+    thread_->entered.store(Recorder::Now(*Recorder::Mine()), std::memory_order_relaxed);
+    thread_->inside.store(0, std::memory_order_relaxed);
+  }
   if (RankActivity* activity = Lifeline::Activity())
     activity->inside.store(0, std::memory_order_relaxed);
 }

@@ -10,6 +10,8 @@
 
 namespace hcclrun {
 
+struct Waiter;
+
 // Result codes (0 for no fault) as the table in check/fault_table.cpp
 // says; Fault::code_override wins.
 int32_t AclCodeOf(const Fault& fault);
@@ -37,6 +39,7 @@ class ApiCall {
   void Tell(const Fault& fault, int32_t code, const char* ei_code);
   CallId call_;
   bool noted_;
+  Waiter* thread_ = nullptr;  // this thread's, in the flight recorder
 };
 
 // aclGetRecentErrMsg: newest first, cleared by the call, nullptr when empty; valid until the

@@ -3,8 +3,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
 #include "check/details.h"
+#include "check/peer_doing.h"
 #include "collective/types.h"
 #include "comm/details.h"
+#include "shm/process_watch.h"
 
 namespace hcclrun {
 namespace {
@@ -53,7 +55,11 @@ std::string TransferTimeoutSentence(const Fault& f, bool still) {
   const std::string waited = absl::StrCat(Transfer(*d), still ? " has waited " : " waited ",
                                           f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s");
   if (d->sender.posted && d->receiver.posted)
-    return absl::StrCat(waited, " although both ranks are there: one is stopped or very slow");
+    return absl::StrCat(waited, " although both ranks are there: ",
+                        ProcessStopped(d->sender.position.pid) ? "the sender is stopped by a signal"
+                        : ProcessStopped(d->receiver.position.pid)
+                            ? "the receiver is stopped by a signal"
+                            : "one is stopped or very slow");
   const bool sends = d->own_rank == d->sender.position.rank && d->sender.posted;
   const TransferDetail::Side& peer = sends ? d->receiver : d->sender;
   std::string s = absl::StrCat(waited, " for rank ", peer.position.rank, " ", Where(peer.position),
@@ -64,6 +70,9 @@ std::string TransferTimeoutSentence(const Fault& f, bool still) {
                             "receives or for an event it waits for"
                       : still ? "; it goes on waiting until HCCL_EXEC_TIMEOUT"
                               : "; make it call the matching one, or raise HCCL_EXEC_TIMEOUT");
+  const std::string doing = PeerDoing(peer.position.pid);
+  if (peer.position.state == RankState::kAlive && !doing.empty())
+    absl::StrAppend(&s, ". Rank ", peer.position.rank, " is ", doing);
   return s;
 }
 

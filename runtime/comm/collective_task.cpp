@@ -60,6 +60,8 @@ CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
       helps_(other.helps_),
       run_(std::move(other.run_)) {
   queued_by = std::exchange(other.queued_by, 0);
+  waiter = other.waiter;
+  note = other.note;
 }
 
 CollectiveTask::~CollectiveTask() {
@@ -84,6 +86,7 @@ bool CollectiveTask::TryPostNow(bool* last) {
   }
   if (!TryPost(comm_->view(), comm_->rank(), descriptor_, match_ ? &*match_ : nullptr, last))
     return false;
+  note.Posted();
   stage_ = Stage::kMatch;
   return true;
 }
@@ -141,6 +144,7 @@ bool CollectiveTask::Step(Fault* fault) {
         return true;
       }
       stage_ = Stage::kRun;
+      note.Started();
       return BeginInStep(&CollectiveTask::Begin, fault);
     }
     case Stage::kRun: {
@@ -293,6 +297,7 @@ Fault CollectiveTask::Trouble() {
     return OperationFault(FaultKind::kRankExited, view, comm_->name(), comm_->rank(), k, gone);
   }
   if (deadline_.passed() && !CanGoOn()) {
+    Lifeline::AskForReport(ReportCause::kExecTimeout);
     SetAbort(view, AbortCause::kTimeout, comm_->rank());
     return LateFault();
   }
@@ -379,16 +384,27 @@ Fault CollectiveTask::LateFault() const {
   return f;
 }
 
-// For the launcher's verdict: whom this rank sleeps for.
+// For the launcher's verdict and its reports: what this rank sleeps for.
 void CollectiveTask::NoteWaiting(bool begins) const {
   if (!Lifeline::Activity()) return;
-  uint32_t missing = 0;
-  int32_t first = -1;
-  for (uint32_t r = 0; begins && stage_ == Stage::kMatch && r < comm_->size(); r++) {
-    if (HasPosted(comm_->view(), descriptor_.sequence, r)) continue;
-    if (missing++ == 0) first = static_cast<int32_t>(r);
+  const ControlView& view = comm_->view();
+  const uint64_t k = descriptor_.sequence;
+  Waiting w;
+  w.comm = comm_->record();
+  w.sequence = k;
+  w.kind = stage_ == Stage::kRun ? WaitKind::kRun : WaitKind::kCollective;
+  if (stage_ == Stage::kTurn) {
+    w.kind = WaitKind::kTurn;
+    w.target = view.header->done.completed.load(std::memory_order_relaxed);
+  } else if (stage_ == Stage::kPost) {  // for the operation that has the slot
+    w.kind = WaitKind::kTurn;
+    w.target = view.slot(k).epoch.load(std::memory_order_relaxed);
   }
-  Lifeline::NoteWaiting(missing, first);
+  for (uint32_t r = 0; begins && stage_ == Stage::kMatch && r < comm_->size(); r++) {
+    if (!HasPosted(view, k, r)) w.AddMissing(r);
+  }
+  Lifeline::NoteWaiting(w.missing, w.missing ? w.ranks[0] : -1);
+  if (begins) Recorder::Wait(waiter, w);
 }
 
 }  // namespace hcclrun

@@ -53,6 +53,9 @@ class CollectiveTask : public Task {
   bool Prepare(const void* order) override;
   bool CheapToStart() const override { return true; }
   int64_t CompletedAtNs() const override { return completed_ns_; }
+  PathTaken Took() const override {
+    return comm_->last_path() == Path::kWindow ? PathTaken::kWindow : PathTaken::kBuffered;
+  }
   const char* Name() const override { return CallName(static_cast<CallId>(descriptor_.call)); }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <set>
 
 #include "base/job.h"
 #include "base/settings.h"
@@ -21,6 +22,7 @@
 #include "device/heap.h"
 #include "shm/lifeline.h"
 #include "shm/private_copy.h"
+#include "shm/recorder.h"
 
 namespace hcclrun {
 namespace {
@@ -37,12 +39,37 @@ constexpr uint64_t ChunkBytes(uint32_t ranks, uint64_t smallest_buffer) {
   return std::max(MinChunkBytes(ranks), std::min({smallest_buffer, kChunkBytes, share}));
 }
 
+OperationNote RecordOperation(const Communicator& comm, const Descriptor& d,
+                              const PathChoice& choice, uint64_t bytes) {
+  if (!Recorder::Mine()) return {};
+  const bool rooted = d.op == uint8_t(Op::kBroadcast) || d.op == uint8_t(Op::kReduce) ||
+                      d.op == uint8_t(Op::kScatter);
+  OperationFacts facts;
+  facts.comm = comm.record();
+  facts.stream = d.stream;
+  facts.call = d.call;
+  facts.sequence = d.sequence;
+  facts.count = d.count;
+  facts.bytes = bytes;
+  facts.peer = rooted ? d.root : kNoPeer;
+  facts.dtype = d.dtype;
+  facts.reduce_op = d.reduce_op;
+  facts.reason = Recorder::Reason(choice.reason);
+  facts.flags = d.flags;
+  facts.in_window = d.in_window;
+  facts.out_window = d.out_window;
+  if (CommunicatorRecord* c = Recorder::Communicator(comm.record()))
+    c->called.store(d.sequence + 1, std::memory_order_relaxed);
+  return Recorder::Operation(facts);
+}
+
 }  // namespace
 
 Communicator::Communicator(Device* device, uint32_t ranks, uint32_t rank, const CommConfig& config)
     : device_(device), size_(ranks), rank_(rank), config_(config) {}
 
 Communicator::~Communicator() {
+  Recorder::EndCommunicator(record_);
   meeting_.reset();
   liveness_.reset();
   windows_.reset();
@@ -56,8 +83,15 @@ Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info,
   Hello hello;
   Result<std::shared_ptr<Communicator>> comm = Prepare(*device, info, ranks, rank, config, &hello);
   if (!comm.ok()) return comm.fault();
+  if (Waiter* thread = Recorder::Thread())
+    Recorder::Wait(thread, {WaitKind::kMembers, (*comm)->record_});
   Result<Membership> membership = JoinRendezvous(info, hello, (*device)->heap().object().fd());
-  if (!membership.ok()) return membership.fault();
+  if (!membership.ok()) {
+    const FaultKind kind = membership.fault().kind;
+    if (kind == FaultKind::kRanksMissing || kind == FaultKind::kRootUnreachable)
+      Lifeline::AskForReport(ReportCause::kConnectTimeout);
+    return membership.fault();
+  }
   if (Fault f = (*comm)->Attach(std::move(*membership))) return f;
   return comm;
 }
@@ -100,6 +134,9 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
                  "hcclBufferName of HCCL buffers too small for so many ranks; bytes");
   }
   comm->buffers_ = std::move(*buffers);
+  comm->record_ = Recorder::AddCommunicator(std::hash<std::string>()(comm->key_),
+                                            comm->name().c_str(), rank, ranks,
+                                            comm->buffers_->bytes());
 
   memset(hello, 0, sizeof *hello);
   hello->ranks = ranks;
@@ -135,6 +172,11 @@ Fault Communicator::Attach(Membership membership) {
       config_.places.server.push_back(view().ranks[r].server);
       config_.places.pod.push_back(view().ranks[r].pod);
     }
+  }
+  if (CommunicatorRecord* record = Recorder::Communicator(record_)) {
+    const std::vector<uint32_t>& servers = config_.places.server;
+    record->servers.store(std::set<uint32_t>(servers.begin(), servers.end()).size(),
+                          std::memory_order_relaxed);
   }
   no_window_path_ =
       Settings::Get().atlas_a3
@@ -326,10 +368,14 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   if (choice.window) d.flags |= kFlagWindow;
   if (choice.unsafe) d.flags |= kFlagUnsafe;
 
+  const OperationNote note = RecordOperation(*this, d, choice, std::max(in.bytes, out.bytes));
   RankRecord& record = view().ranks[rank_];
   record.call.store(d.call, std::memory_order_relaxed);
   record.last_op.store(d.op, std::memory_order_relaxed);
-  if (Fault f = Queue(d, in, out, request, *stream)) return f;
+  if (Fault f = Queue(d, in, out, request, *stream, note)) {
+    note.Failed(static_cast<uint32_t>(f.kind));
+    return f;
+  }
   record.issued.store(++next_sequence_, std::memory_order_seq_cst);
   if (RankActivity* activity = Lifeline::Activity()) {
     activity->sequence.store(next_sequence_, std::memory_order_relaxed);
@@ -341,15 +387,18 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
 // One that is likely to be over at once needs no task of its own, nor a reference to this
 // communicator, which the caller holds.
 Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
-                          const OpRequest& request, Stream& stream) {
+                          const OpRequest& request, Stream& stream, OperationNote note) {
   if (Fault f = buffers_->Begin(name(), descriptor.stream)) return f;
   if (!request.v && !buffers_->shared() && in.bytes + out.bytes <= kInlineBytes) {
     CollectiveTask task(std::shared_ptr<Communicator>(std::shared_ptr<void>(), this), descriptor, in,
                         out);
+    task.note = note;
     if (stream.RunAtOnce(task, CollectiveTask::Keep)) return Fault::None();
   }
-  return stream.Enqueue(
-      std::make_unique<CollectiveTask>(shared_from_this(), descriptor, in, out, request.v));
+  auto task =
+      std::make_unique<CollectiveTask>(shared_from_this(), descriptor, in, out, request.v);
+  task->note = note;
+  return stream.Enqueue(std::move(task));
 }
 
 Fault Communicator::AsyncFault() const {
@@ -384,6 +433,8 @@ Fault Communicator::AsyncFault() const {
 }
 
 void Communicator::Destroy() {
+  Recorder::Local(record_, static_cast<uint32_t>(CallId::HcclCommDestroy));
+  Recorder::EndCommunicator(record_);
   if (meeting_) meeting_->End();
   if (!connected()) return;
   RankRecord& record = view().ranks[rank_];

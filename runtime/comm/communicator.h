@@ -151,6 +151,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   ArgumentRing& arguments() { return *arguments_; }
 
   StallWatch& stall() { return stall_; }
+  uint32_t record() const { return record_; }  // its id in the flight recorder (shm/recorder.h)
 
   std::atomic<bool> suspended{false};  // HcclCommSuspend: takes no operations (semantics D.8)
 
@@ -179,7 +180,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Fault Locate(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
   Fault LocateAnew(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
   Fault Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
-              const OpRequest& request, Stream& stream);
+              const OpRequest& request, Stream& stream, OperationNote note);
   // As AsyncFault(), where that is mostly nothing.
   bool GoesOn() const {
     return connected() && view().header->abort_word.load(std::memory_order_seq_cst) == 0;
@@ -219,6 +220,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::atomic<bool> stages_committed_{false};
   std::unique_ptr<ArgumentRing> arguments_;  // made under stage_mutex_, before the first V task
   StallWatch stall_;
+  uint32_t record_ = 0;
   std::mutex derived_mutex_;
   std::map<std::string, uint64_t> derived_;  // guarded by derived_mutex_
   std::atomic<uint32_t> last_path_{uint32_t(Path::kBuffered)};

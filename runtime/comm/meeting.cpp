@@ -50,6 +50,8 @@ void Meeting::Run() {
 Fault Meeting::Await() {
   const int64_t begin = NowNs();
   const Deadline deadline = Deadline::After(comm_->config().connect_timeout_ms);
+  if (Waiter* thread = Recorder::Thread())
+    Recorder::Wait(thread, {WaitKind::kMembers, comm_->record()});
   std::unique_lock<std::mutex> lock(mutex_);
   while (!done_) {
     changed_.wait_for(lock, std::chrono::nanoseconds(deadline.Remaining(kSliceNs)));
@@ -57,7 +59,10 @@ Fault Meeting::Await() {
     lock.unlock();
     const int64_t waited_ms = (NowNs() - begin) / 1'000'000;
     if (Fault f = Hopeless()) return f;
-    if (deadline.passed()) return MissingFault(waited_ms).WithCode(kTimeoutCode);
+    if (deadline.passed()) {
+      Lifeline::AskForReport(ReportCause::kConnectTimeout);
+      return MissingFault(waited_ms).WithCode(kTimeoutCode);
+    }
     if (comm_->stall().Due(begin)) TellStall(MissingFault(waited_ms));
     lock.lock();
   }

@@ -18,6 +18,7 @@ std::string SubCommunicatorName(const Communicator& parent, uint64_t id) {
 Result<std::shared_ptr<Communicator>> CreateSubCommunicator(
     const std::shared_ptr<Communicator>& parent, const std::vector<uint32_t>& ranks, uint64_t id,
     uint32_t rank, CommConfig config) {
+  Recorder::Local(parent->record(), static_cast<uint32_t>(CallId::HcclCreateSubCommConfig));
   if (config.name.empty()) config.name = SubCommunicatorName(*parent, id);
   config.places = parent->config().places.Of(ranks);
   const std::string tail = absl::StrCat("sub ", id, " of ", absl::StrJoin(ranks, ","), " ",

@@ -14,6 +14,8 @@
 #include "device/heap.h"
 #include "device/memory_map.h"
 #include "device/virtual_memory.h"
+#include "shm/lifeline.h"
+#include "shm/recorder.h"
 #include "shm/wait_policy.h"
 
 namespace hcclrun {
@@ -116,6 +118,7 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
   };
   const int64_t begin = NowNs();
   auto missing = [&](bool late) {
+    if (!late) Lifeline::AskForReport(ReportCause::kConnectTimeout);
     broken_ =
         RoundFault(FaultKind::kWindowMissingRank, round, uint64_t(NowNs() - begin) / 1'000'000);
     broken_.n[2] = late;
@@ -136,6 +139,8 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
   view.ranks[me].call.store(static_cast<uint32_t>(CallId::HcclCommSymWinRegister),
                             std::memory_order_relaxed);
   view.ranks[me].windows.store(round + 1, std::memory_order_seq_cst);
+  Recorder::Local(comm_->record(), static_cast<uint32_t>(CallId::HcclCommSymWinRegister),
+                  user_bytes);
   for (uint64_t now = arrivals.load(std::memory_order_seq_cst);;) {
     if (now & kWindowsBroken) return missing(true);
     if (!arrivals.compare_exchange_weak(now, now + 1, std::memory_order_seq_cst)) continue;
@@ -150,6 +155,7 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
       return complete() || given_up() || AbortOf(view).cause != AbortCause::kNone;
     };
     if (!WaitPolicy::OfThread().Outlast(view.header->oversubscribed != 0, ready)) {
+      NoteWaiting(round);
       view.header->event.WaitOnce(ready, deadline.Remaining(EventCount::kSliceNs));
     }
     if (complete()) break;
@@ -230,6 +236,20 @@ Fault SymmetricHeap::Compare(const std::vector<WindowEntry>& entries, uint64_t r
   return Fault::None();
 }
 
+// For reports: whom this thread waits for.
+void SymmetricHeap::NoteWaiting(uint64_t round) const {
+  Waiter* thread = Recorder::Thread();
+  if (!thread) return;
+  Waiting w;
+  w.kind = WaitKind::kRegister;
+  w.comm = comm_->record();
+  w.sequence = round;
+  for (uint32_t r = 0; r < comm_->size(); r++) {
+    if (comm_->view().ranks[r].windows.load(std::memory_order_relaxed) <= round) w.AddMissing(r);
+  }
+  Recorder::Wait(thread, w);
+}
+
 Fault SymmetricHeap::RoundFault(FaultKind kind, uint64_t round, uint64_t waited_ms) {
   auto detail = std::make_shared<WindowDetail>();
   detail->communicator = comm_->name();
@@ -265,6 +285,7 @@ bool SymmetricHeap::Deregister(uint64_t window) {
     windows_.erase(it);
   }
   if (mapping) Drop(mapping);
+  Recorder::Local(comm_->record(), static_cast<uint32_t>(CallId::HcclCommSymWinDeregister));
   return true;
 }
 

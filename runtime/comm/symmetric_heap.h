@@ -72,6 +72,7 @@ class SymmetricHeap {
   Fault Initialise();
   Fault Exchange(SymmetricMapping* mapping, uint64_t user_bytes, uint64_t heap_offset);
   Fault Compare(const std::vector<WindowEntry>& entries, uint64_t round);
+  void NoteWaiting(uint64_t round) const;
   Fault RoundFault(FaultKind kind, uint64_t round, uint64_t waited_ms);
   void Changed() { generation_.fetch_add(1, std::memory_order_release); }  // under mutex_
   void Drop(const std::shared_ptr<SymmetricMapping>& mapping);

@@ -99,6 +99,7 @@ bool TransferTask::TryPost(Transfer& t) {
   slot.calls[t.end] = t.call;
   const uint32_t before = slot.ends.fetch_or(Bit(t.end), std::memory_order_seq_cst);
   if (before) comm_->view().event_of(t.peer).Notify();
+  t.note.Posted();
   t.stage = Stage::kMatch;
   return true;
 }
@@ -154,7 +155,9 @@ bool TransferTask::Move(Transfer& t) {
   if (slot.moved.load(std::memory_order_seq_cst) < t.parts) return worked;
   // The last part can be counted an instant before its mover stored the time: then now is right.
   const int64_t at = slot.completed_ns.load(std::memory_order_relaxed);
-  completed_ns_ = std::max(completed_ns_, at ? at : NowNs());
+  const int64_t done_ns = at ? at : NowNs();
+  completed_ns_ = std::max(completed_ns_, done_ns);
+  t.note.Finished(done_ns, PathTaken::kDirect);
   Leave(t);
   return true;
 }
@@ -184,8 +187,10 @@ bool TransferTask::Step(Transfer& t, Fault* fault) {
       if (*fault && fault->kind != FaultKind::kTransferMismatch)  // which the peer finds itself
         SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());
       if (*fault) {
+        t.note.Failed(static_cast<uint32_t>(fault->kind));
         Leave(t);
       } else {
+        t.note.Started();
         t.stage = Stage::kMove;
       }
       return true;
@@ -326,6 +331,7 @@ Fault TransferTask::Trouble() {
     return FaultOf(FaultKind::kTransferGone, t);
   }
   if (!deadline_.passed() || AnyCanGoOn()) return Fault::None();
+  Lifeline::AskForReport(ReportCause::kExecTimeout);
   SetAbort(view, AbortCause::kTimeout, comm_->rank());
   return LateFault();
 }
@@ -361,16 +367,23 @@ void TransferTask::NoteStall() const {
   if (waiting_ && comm_->stall().Due(waiting_since_ns_)) TellStall(LateFault());
 }
 
-// For the launcher's verdict: whom this rank sleeps for.
+// For the launcher's verdict and its reports: whom this rank sleeps for.
 void TransferTask::NoteWaiting(bool begins) const {
   if (!Lifeline::Activity()) return;
-  uint32_t missing = 0;
-  int32_t first = -1;
+  Waiting w;
+  w.kind = WaitKind::kTransfer;
+  w.comm = comm_->record();
   for (const Transfer& t : transfers_) {
     if (!begins || t.stage == Stage::kDone) continue;
-    if (missing++ == 0) first = static_cast<int32_t>(t.peer);
+    if (w.missing == 0) {
+      w.sequence = t.number;
+      w.target = t.peer;
+      w.detail = t.end;
+    }
+    w.AddMissing(t.peer);
   }
-  Lifeline::NoteWaiting(missing, first);
+  Lifeline::NoteWaiting(w.missing, w.missing ? static_cast<int32_t>(w.target) : -1);
+  if (begins) Recorder::Wait(waiter, w);
 }
 
 }  // namespace hcclrun

@@ -29,6 +29,7 @@ struct Transfer {
   TransferCall call;
   Buffer buffer;
   Stage stage = Stage::kPost;
+  OperationNote note;
   uint64_t parts = 0;
   char* remote = nullptr;  // the peer's buffer, null where only the peer can address it
 };

@@ -7,6 +7,24 @@
 #include "comm/transfer_task.h"
 
 namespace hcclrun {
+namespace {
+
+OperationNote RecordTransfer(uint32_t comm, const Transfer& t) {
+  if (!Recorder::Mine()) return {};
+  OperationFacts facts;
+  facts.kind = t.end == kSenderEnd ? OperationRecord::kSend : OperationRecord::kReceive;
+  facts.comm = comm;
+  facts.stream = t.call.stream;
+  facts.call = t.call.call;
+  facts.sequence = t.number;
+  facts.count = t.call.count;
+  facts.bytes = t.buffer.bytes;
+  facts.peer = t.peer;
+  facts.dtype = t.call.dtype;
+  return Recorder::Operation(facts);
+}
+
+}  // namespace
 
 // Both ends do this before they touch the channel; what has pages stays as it is. Few pairs of many
 // ranks talk to each other, and the table of all is large: 335 MB for 1024 ranks.
@@ -68,6 +86,7 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
     t.number = next_transfer_[t.end][t.peer]++;
     t.call.number = number;
   }
+  for (Transfer& t : transfers) t.note = RecordTransfer(record_, t);
   record.call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
   bool queued = false;
   if (bytes <= kInlineBytes) {  // as Communicator::Queue()

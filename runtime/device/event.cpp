@@ -67,6 +67,7 @@ class WaitTask : public Task {
     return Progress::kDone;
   }
   void WaitForProgress(int64_t limit_ns) override {
+    Recorder::Wait(waiter, {WaitKind::kEvent, 0, 0, 0, point_->StreamNumber()});
     point_->Kick();
     point_->Sleep(timeout_.Remaining(limit_ns));
   }
@@ -111,6 +112,11 @@ void EventPoint::Abort() {
 void EventPoint::Sleep(int64_t limit_ns) {
   std::unique_lock<std::mutex> lock(mutex_);
   done_.wait_for(lock, std::chrono::nanoseconds(limit_ns), [&] { return complete(); });
+}
+
+uint64_t EventPoint::StreamNumber() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return recorded() ? uint64_t{stream_id_} + 1 : 0;
 }
 
 void EventPoint::Kick() {
@@ -185,6 +191,7 @@ Fault Event::Record(const std::shared_ptr<Stream>& stream) {
     point = last_;
     std::lock_guard<std::mutex> point_lock(point->mutex_);
     point->stream_ = stream;
+    point->stream_id_ = stream->id();
     point->recorded_.store(true, std::memory_order_release);
   }
   return stream->Enqueue(std::make_unique<RecordTask>(stream.get(), point), &point->ticket_);

@@ -32,6 +32,8 @@ class EventPoint {
   void Sleep(int64_t limit_ns);
   // Lets the worker of the recording stream run it, for threads that only wait.
   void Kick();
+  // For reports: the stream of the record + 1, 0 = nobody has recorded it.
+  uint64_t StreamNumber();
   // Waits, driving the recording stream when possible; false when the deadline passed.
   bool Wait(Deadline deadline);
 
@@ -40,6 +42,7 @@ class EventPoint {
   std::mutex mutex_;
   std::condition_variable done_;
   std::weak_ptr<Stream> stream_;     // guarded by mutex_: where it was recorded
+  uint32_t stream_id_ = 0;           // guarded by mutex_
   std::atomic<uint64_t> ticket_{0};  // of the record in that stream
   std::atomic<bool> recorded_{false};
   std::atomic<int64_t> completed_ns_{0};  // 0 = not complete

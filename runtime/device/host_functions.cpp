@@ -12,6 +12,7 @@ class HostFunctionTask : public Task {
   HostFunctionTask(void (*function)(void*), void* argument)
       : function_(function), argument_(argument) {}
   Progress Advance(Fault*) override {
+    Recorder::Wait(waiter, {WaitKind::kHostFunction});
     function_(argument_);
     return Progress::kDone;
   }
@@ -28,6 +29,7 @@ class KernelTask : public Task {
  public:
   KernelTask(int (*kernel)(void*), void* argument) : kernel_(kernel), argument_(argument) {}
   Progress Advance(Fault* fault) override {
+    Recorder::Wait(waiter, {WaitKind::kHostFunction});
     const int result = kernel_(argument_);
     if (result != 0) *fault = Fault(FaultKind::kKernelFailed, {uint64_t(int64_t{result})});
     return Progress::kDone;

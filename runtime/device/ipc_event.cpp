@@ -68,6 +68,7 @@ class IpcWaitTask : public Task {
     return *fault || event_->Reached(number_) ? Progress::kDone : Progress::kWaiting;
   }
   void WaitForProgress(int64_t limit_ns) override {
+    Recorder::Wait(waiter, {WaitKind::kSharedEvent, 0, 0, 0, event_->RecorderOf(number_)});
     event_->state().changed.WaitOnce([&] { return event_->Reached(number_); },
                                      timeout_.Remaining(limit_ns));
   }
@@ -130,6 +131,12 @@ Fault IpcEvent::CheckRecorder(uint64_t number) const {
   // It may have finished the record before it ended.
   if (Reached(number)) return Fault::None();
   return Fault(FaultKind::kRecorderEnded, {uint64_t(pid)});
+}
+
+uint32_t IpcEvent::RecorderOf(uint64_t number) const {
+  const uint64_t word = RecordOf(number).recorder.load(std::memory_order_seq_cst);
+  if (word >> kPidBits != number) return 0;
+  return static_cast<uint32_t>(word & ((uint64_t{1} << kPidBits) - 1));
 }
 
 bool IpcEvent::Recorded() const { return state().queued.load(std::memory_order_seq_cst) > 0; }

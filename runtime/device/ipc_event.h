@@ -70,6 +70,8 @@ class IpcEvent : public std::enable_shared_from_this<IpcEvent> {
   void GiveUp(uint64_t number);
   // kRecorderEnded when the process of this record has ended before the record was done.
   Fault CheckRecorder(uint64_t number) const;
+  // For reports: the pid of the process that records `number`, 0 = not known.
+  uint32_t RecorderOf(uint64_t number) const;
 
  private:
   // The last record that this process queued.

@@ -46,6 +46,8 @@ class NotifyWaitTask : public Task {
     return Progress::kDone;
   }
   void WaitForProgress(int64_t limit_ns) override {
+    Recorder::Wait(waiter, {WaitKind::kNotify, 0, 0, 0,
+                            reinterpret_cast<uintptr_t>(notify_->handle())});
     NotifyState& state = notify_->state();
     state.changed.WaitOnce([&] { return state.set.load(std::memory_order_seq_cst) != 0; },
                            timeout_.Remaining(limit_ns));

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <exception>
 
+#include "base/fork_guard.h"
 #include "device/context.h"
 #include "device/device.h"
 #include "device/handle_table.h"
@@ -31,6 +32,14 @@ std::atomic<void (*)(const TaskFailure&)> g_failure_hook{nullptr};
 Fault GivingUpInside() {
   return Fault(FaultKind::kNotSupported,
                "giving up the tasks of a stream inside a host function that runs in it");
+}
+
+// For reports: the calling thread waits for a stream.
+void NoteHostWaits(uint32_t stream) {
+  Waiting waiting;
+  waiting.kind = WaitKind::kStream;
+  waiting.target = stream;
+  if (Waiter* thread = Recorder::Thread()) Recorder::Wait(thread, waiting);
 }
 
 int32_t ThreadId() {
@@ -69,7 +78,8 @@ Stream::Stream(const std::shared_ptr<Context>& context, Device* device, uint32_t
       priority(stream_priority),
       device_(device),
       context_id_(context->id()),
-      id_(id) {}
+      id_(id),
+      waiter_(Recorder::AddStream(id)) {}
 
 void Stream::SetTaskFailureHook(void (*hook)(const TaskFailure&)) {
   g_failure_hook.store(hook, std::memory_order_release);
@@ -77,7 +87,9 @@ void Stream::SetTaskFailureHook(void (*hook)(const TaskFailure&)) {
 
 uint32_t Stream::LastTaskOfThread() { return t_last_task; }
 
-Stream::~Stream() = default;
+Stream::~Stream() {
+  if (waiter_ && !InForkedChild()) Recorder::Release(waiter_);
+}
 
 bool Stream::RunsInThisThread() const { return t_running == this; }
 
@@ -91,8 +103,10 @@ Fault Stream::Enqueue(std::unique_ptr<Task> task, std::atomic<uint64_t>* ticket)
   }
   const bool cheap = task->CheapToStart();
   task->queued_by = ThreadId();
+  task->waiter = waiter_;
   tasks_.push_back(std::move(task));
   queued_++;
+  if (waiter_) waiter_->queued.store(queued_, std::memory_order_relaxed);
   t_last_task = static_cast<uint32_t>(queued_);
   if (ticket) ticket->store(queued_, std::memory_order_release);
   if (driven_) {
@@ -121,6 +135,8 @@ bool Stream::RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&)) {
   advances_user_code_ = false;
   lock.unlock();
   task.queued_by = ThreadId();
+  task.waiter = waiter_;
+  if (waiter_) waiter_->queued.store(queued_, std::memory_order_relaxed);
   Fault fault;
   const bool done = AdvanceTask(this, &task, &fault) == Task::Progress::kDone;
   const bool well = done && !fault;
@@ -128,13 +144,16 @@ bool Stream::RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&)) {
   if (well) {
     const int64_t at = task.CompletedAtNs();
     last_completed_ns_ = at ? at : NowNs();
+    task.note.Finished(last_completed_ns_, task.Took());
   } else {
     rest = keep(task);
+    rest->waiter = waiter_;
   }
   lock.lock();
   advancing_ = false;
   if (well) {
     completed_++;
+    if (waiter_) waiter_->completed.store(completed_, std::memory_order_relaxed);
   } else {
     tasks_.push_front(std::move(rest));
     front_started_ = true;
@@ -267,6 +286,7 @@ bool Stream::HostMayDrive() const {
 
 // Waits until `until` tasks are complete; false when the deadline passed first.
 bool Stream::WaitLocked(Lock& lock, uint64_t until, Deadline deadline) {
+  if (completed_ < until) NoteHostWaits(id_);
   while (completed_ < until) {
     if (!driven_ && HostMayDrive()) Drive(lock, Driver::kHost, until, deadline);
     if (completed_ >= until) return true;
@@ -373,6 +393,8 @@ bool Stream::AdvanceFront(Lock& lock) {
   if (well) {  // as in FinishFront(), without another turn of the lock
     const int64_t at = task->CompletedAtNs();
     last_completed_ns_ = at ? at : NowNs();
+    task->note.Finished(last_completed_ns_, task->Took());
+    Recorder::Go(waiter_);
     front.reset();
   }
   lock.lock();
@@ -382,6 +404,7 @@ bool Stream::AdvanceFront(Lock& lock) {
   if (well) {
     PopFront();
     completed_++;
+    if (waiter_) waiter_->completed.store(completed_, std::memory_order_relaxed);
     if (sleepers_) progress_.notify_all();
   } else if (done) {
     FinishFront(lock, std::move(fault));
@@ -401,9 +424,12 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
   std::unique_ptr<Task> done = std::move(tasks_.front());
   PopFront();
   const uint64_t number = completed_ + 1;
-  if (number <= drop_until_) fault = Fault();  // nobody waits for its outcome any more
+  Recorder::Go(waiter_);
+  const bool given_up = number <= drop_until_;
+  if (given_up) fault = Fault();  // nobody waits for its outcome any more
   lock.unlock();
   if (fault) {
+    done->note.Failed(static_cast<uint32_t>(fault.kind));
     if (auto hook = g_failure_hook.load(std::memory_order_acquire)) {
       hook({fault, device_->id(), id_, static_cast<uint32_t>(number),
             static_cast<uint32_t>(done->queued_by)});
@@ -411,6 +437,8 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
   }
   int64_t at = done->CompletedAtNs();
   last_completed_ns_ = at ? at : NowNs();
+  if (given_up) done->note.Failed(static_cast<uint32_t>(FaultKind::kStreamAborted));
+  if (!fault && !given_up) done->note.Finished(last_completed_ns_, done->Took());
   done.reset();
   lock.lock();
   if (fault && !fault_) {
@@ -419,6 +447,7 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
     dropping_ = stop_on_failure_;
   }
   completed_++;
+  if (waiter_) waiter_->completed.store(completed_, std::memory_order_relaxed);
   if (sleepers_) progress_.notify_all();
 }
 
@@ -453,6 +482,8 @@ void Stream::DropTasks(Lock& lock) {
     dropped.clear();
     lock.lock();
     completed_ += count;
+    if (waiter_) waiter_->completed.store(completed_, std::memory_order_relaxed);
+    Recorder::Go(waiter_);
   }
   if (sleepers_) progress_.notify_all();
 }

@@ -148,6 +148,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Device* const device_;
   const uint64_t context_id_;
   const uint32_t id_;
+  Waiter* const waiter_;  // null without a flight recorder
   void* handle_ = nullptr;
 
   // All below is guarded by mutex_. Of the task functions the constant ones,

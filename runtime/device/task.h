@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "shm/recorder.h"
 
 namespace hcclrun {
 
@@ -62,9 +63,14 @@ class Task {
 
   // For reports.
   virtual const char* Name() const = 0;
+  virtual PathTaken Took() const { return PathTaken::kUnknown; }
 
   // The thread that queued it, as gettid() names it; set by Stream::Enqueue().
   int32_t queued_by = 0;
+  // Its stream's place in the flight recorder, for what the task waits for; set by Stream::Enqueue().
+  Waiter* waiter = nullptr;
+  // Its own place there, if it is an operation.
+  OperationNote note;
 };
 
 }  // namespace hcclrun

@@ -90,6 +90,7 @@ class WaitTask : public Task {
     return Holds(word, value_, test_) ? Progress::kDone : Progress::kWaiting;
   }
   void WaitForProgress(int64_t limit_ns) override {
+    Recorder::Wait(waiter, {WaitKind::kValue, 0, 0, 0, reinterpret_cast<uintptr_t>(address_)});
     const int64_t look = looks_ < kEagerLooks ? kLookNs : kLazyLookNs;
     looks_ = std::min(looks_ + 1, kEagerLooks);
     Writes& writes = Get();

@@ -1,6 +1,7 @@
 #pragma once
 // The page that the launcher and its ranks share: the memory account, the board on which rank 0
-// leaves root infos, and what each rank is doing, for the launcher's verdict.
+// leaves root infos, and what each rank is doing, for the launcher's verdict. Behind it lies the
+// flight recorder (shm/recorder.h).
 //
 // The launcher creates it (MemoryObject), zero-filled, fills the constants and hands the descriptor
 // to every rank over the lifeline. It survives any rank, so the launcher can read what a dead rank
@@ -11,9 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shm/recorder.h"
+
 namespace hcclrun {
 
-inline constexpr uint32_t kJobPageVersion = 3;
+inline constexpr uint32_t kJobPageVersion = 4;
 inline constexpr uint32_t kMaxJobRanks = 1024;
 inline constexpr uint32_t kBoardSlots = 256;
 inline constexpr uint32_t kNoRankFailed = kMaxJobRanks + 1;
@@ -57,6 +60,11 @@ struct JobPage {
   uint64_t memory_limit_bytes;
   // Not 0 once the launcher has begun to end the job: first failed rank + 1, or kNoRankFailed.
   std::atomic<uint32_t> aborting;
+  // A rank that is about to give up asks for a report of how things stand before it does (lifeline.h):
+  // it takes a number from `reports_asked`, and waits, not long, until `reports_taken`, a futex,
+  // has reached it. The launcher copies what it needs before it stores that (release).
+  std::atomic<uint32_t> reports_asked, reports_taken;
+  RecorderLayout recorder;
   std::atomic<uint64_t> committed_bytes[kMaxJobRanks];
   RankActivity activity[kMaxJobRanks];
   BoardSlot board[kBoardSlots];

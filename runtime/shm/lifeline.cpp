@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/job.h"
 #include "base/log.h"
+#include "shm/futex.h"
 #include "shm/memory_object.h"
 #include "shm/process_watch.h"
 #include "shm/socket.h"
@@ -20,8 +21,11 @@ namespace {
 
 constexpr int64_t kPatienceMs = 10'000;
 
+constexpr int64_t kReportPatienceMs = 1'000;
+
 struct Attached {
   boost::interprocess::mapped_region region;
+  UniqueFd socket;
   JobPage* page = nullptr;
 };
 
@@ -73,9 +77,15 @@ Attached Attach() {
   });
   if (!watch.ok()) return refuse("no thread or descriptor to watch it");
   page->activity[job.rank()].pid.store(getpid(), std::memory_order_relaxed);
+  const RecorderLayout& recorder = page->recorder;
+  if (welcome.records && recorder.offset && recorder.offset + recorder.stride * page->ranks <= object->size()) {
+    Recorder::Attach(RecorderView::At(static_cast<char*>(region->get_address()), recorder,
+                                      static_cast<uint32_t>(job.rank())));
+  }
   std::atexit([] {
     if (RankActivity* a = Lifeline::Activity()) a->finished.store(1, std::memory_order_release);
   });
+  result.socket = std::move(*socket);
   result.region = std::move(*region);
   result.page = page;
   return result;
@@ -97,6 +107,20 @@ void Lifeline::NoteWaiting(uint32_t missing, int32_t first) {
   if (!activity) return;
   activity->waiting_for.store(first, std::memory_order_relaxed);
   activity->waiting.store(missing, std::memory_order_relaxed);
+}
+
+void Lifeline::AskForReport(ReportCause cause) {
+  JobPage* page = Page();
+  if (!page || InForkedChild()) return;
+  const Deadline deadline = Deadline::After(kReportPatienceMs);
+  const uint32_t number = page->reports_asked.fetch_add(1, std::memory_order_relaxed) + 1;
+  const LifelineAsk ask = {kJobPageMagic, static_cast<uint32_t>(cause), number};
+  if (SendPacket(Get().socket.get(), &ask, sizeof ask, {}, deadline)) return;
+  for (;;) {
+    const uint32_t taken = page->reports_taken.load(std::memory_order_acquire);
+    if (static_cast<int32_t>(taken - number) >= 0 || deadline.passed()) return;
+    FutexWait(&page->reports_taken, taken, deadline.Remaining(kReportPatienceMs * 1'000'000));
+  }
 }
 
 RankActivity* Lifeline::Activity() {

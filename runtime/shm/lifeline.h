@@ -10,7 +10,7 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLifelineVersion = 1;
+inline constexpr uint32_t kLifelineVersion = 2;
 
 // Rank -> launcher, one packet.
 struct LifelineHello {
@@ -25,7 +25,17 @@ struct LifelineWelcome {
   uint64_t magic;
   uint32_t version;
   uint32_t status;  // 0 = welcome, 1 = wrong secret, 2 = rank out of range
+  uint32_t records;  // 1 = the rank's flight recorder is this process's
 };
+// Rank -> launcher, one packet, at any time: a report is wanted, now.
+struct LifelineAsk {
+  uint64_t magic;  // kJobPageMagic
+  uint32_t cause;  // ReportCause
+  uint32_t number;  // JobPage::reports_asked
+};
+
+// Why a rank asks for a report.
+enum class ReportCause : uint32_t { kNone, kExecTimeout, kConnectTimeout, kCount };
 
 class Lifeline {
  public:
@@ -37,6 +47,9 @@ class Lifeline {
   static RankActivity* Activity();
   // Notes whom the rank sleeps for: `missing` ranks, one of them `first`; 0 and -1 for nobody.
   static void NoteWaiting(uint32_t missing, int32_t first);
+  // Lets the launcher report what every rank is doing, and waits until it has looked, a short while
+  // at most. For a rank that is about to give up, before others can know of it.
+  static void AskForReport(ReportCause cause);
 };
 
 }  // namespace hcclrun

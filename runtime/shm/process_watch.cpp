@@ -23,20 +23,30 @@
 
 namespace hcclrun {
 
-bool ProcessEnded(int32_t pid) {
+namespace {
+// The letter of /proc/<pid>/stat; 'X' when there is no such process, 0 when that cannot be told.
+char StateOf(int32_t pid) {
   char path[64], line[512];
   snprintf(path, sizeof path, "/proc/%d/stat", pid);
   FILE* f = fopen(path, "re");
-  if (!f) return errno == ENOENT;
-  bool ended = false;
+  if (!f) return errno == ENOENT ? 'X' : 0;
+  char letter = 0;
   if (fgets(line, sizeof line, f)) {
     // The name may hold anything; the state follows its last parenthesis.
     const char* state = strrchr(line, ')');
-    ended = state && (state[2] == 'Z' || state[2] == 'X');
+    if (state && state[1]) letter = state[2];
   }
   fclose(f);
-  return ended;
+  return letter;
 }
+}  // namespace
+
+bool ProcessEnded(int32_t pid) {
+  const char state = StateOf(pid);
+  return state == 'Z' || state == 'X';
+}
+
+bool ProcessStopped(int32_t pid) { return StateOf(pid) == 'T'; }
 
 namespace {
 constexpr int kLookMs = 200;

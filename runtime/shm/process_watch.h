@@ -34,5 +34,7 @@ class ProcessWatch {
 
 // True when `pid` is gone or a zombie.
 bool ProcessEnded(int32_t pid);
+// True when `pid` has been stopped by a signal (SIGSTOP, Ctrl-Z): it goes on with SIGCONT.
+bool ProcessStopped(int32_t pid);
 
 }  // namespace hcclrun

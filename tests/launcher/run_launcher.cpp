@@ -100,6 +100,19 @@ bool LauncherRun::WaitForOut(const std::string& text, int times) {
   return true;
 }
 
+bool LauncherRun::SignalUntilErr(int number, const std::string& text, int times) {
+  Deadline deadline = Deadline::After(kPatienceMs);
+  for (int64_t signalled_ns = 0; CountOf(outcome_.err, text) < times;) {
+    if (deadline.passed()) return false;
+    if (NowNs() - signalled_ns > 200'000'000) {
+      Signal(number);
+      signalled_ns = NowNs();
+    }
+    if (!Pump(50)) return false;
+  }
+  return true;
+}
+
 void LauncherRun::Signal(int number) { kill(pid_, number); }
 
 Outcome LauncherRun::Wait() {

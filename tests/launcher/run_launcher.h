@@ -32,8 +32,11 @@ class LauncherRun {
   pid_t pid() const { return pid_; }
   // Returns once stdout holds `text` at least `times` times.
   bool WaitForOut(const std::string& text, int times = 1);
+  // Sends the signal, again and again, until stderr holds `text` at least `times` times.
+  bool SignalUntilErr(int number, const std::string& text, int times = 1);
   void Signal(int number);
   const std::string& out() const { return outcome_.out; }  // so far
+  const std::string& err() const { return outcome_.err; }
   Outcome Wait();
 
  private:

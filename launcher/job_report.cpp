@@ -1,0 +1,299 @@
+#include "launcher/job_report.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/call.h"
+#include "base/fault.h"
+#include "base/rank_list.h"
+#include "collective/types.h"
+#include "launcher/hardware_paths.h"
+
+namespace hcclrun {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxStragglers = 8;
+constexpr size_t kMaxGroups = 16;
+constexpr int kJsonVersion = 1;
+
+// Ranks that differ in their times alone do the same.
+std::string WithoutTimes(const std::string& text) {
+  std::string result;
+  size_t at = 0;
+  for (size_t since; (since = text.find(" since ", at)) != text.npos;) {
+    absl::StrAppend(&result, text.substr(at, since - at));
+    at = text.find(" s", since + 7);
+    if (at == text.npos) return result;
+    at += 2;
+  }
+  return result + text.substr(at);
+}
+
+std::string RankText(const JobHistory& history, int rank) {
+  const RankHistory& me = history.ranks[static_cast<size_t>(rank)];
+  if (!me.started || me.ended || me.stopped || me.library_pid == 0 || me.library_gone)
+    return DoingText(history, rank, 0);
+  std::string text;
+  auto add = [&text](const std::string& part) {
+    absl::StrAppend(&text, text.empty() ? "" : "; ", part);
+  };
+  bool thread = false;
+  for (const RecordedWaiter& w : me.threads) {
+    if (!w.inside) continue;
+    thread = true;
+    add(DoingText(history, rank, w.id));
+  }
+  if (!thread) add(DoingText(history, rank, me.threads.empty() ? 0 : me.threads.front().id));
+  for (const RecordedWaiter& w : me.streams) {
+    if (w.queued <= w.completed) continue;
+    const std::string wait = WaitText(history, rank, w, true);
+    const uint64_t tasks = w.queued - w.completed;
+    add(absl::StrCat("stream ", w.id, " ", wait.empty() ? "runs" : wait,
+                     tasks > 1 ? absl::StrCat(" (", tasks - 1, " more queued)") : ""));
+  }
+  return text;
+}
+
+Json WindowOf(uint64_t offset) { return offset == UINT64_MAX ? Json(nullptr) : Json(offset); }
+
+Json TimeOf(const JobHistory& history, int64_t ns) {
+  return ns == 0 ? Json(nullptr) : Json(static_cast<double>((ns - history.start_ns) / 1000) / 1e6);
+}
+
+const char* KindName(OperationRecord::Kind kind) {
+  constexpr const char* kNames[] = {"collective", "send", "receive", "local"};
+  return kNames[kind];
+}
+
+const char* WaitName(WaitKind kind) {
+  constexpr const char* kNames[] = {"nothing", "ranks",        "turn",   "shares", "transfer",
+                                    "event",   "shared event", "notify", "value",  "host function",
+                                    "stream",  "registration", "members"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+Json CallJson(const JobHistory& history, const RankHistory& rank, const RecordedCall& c) {
+  Json json;
+  json["number"] = c.number;
+  json["kind"] = KindName(c.kind);
+  json["call"] = CallName(static_cast<CallId>(c.call));
+  const RecordedCommunicator* comm = rank.communicator(c.comm);
+  json["communicator"] = comm ? Json(comm->name) : Json(nullptr);
+  json["sequence"] = c.kind == OperationRecord::kLocal ? c.sequence : c.sequence + 1;
+  json["called"] = TimeOf(history, c.called_ns);
+  if (c.kind == OperationRecord::kLocal) return json;
+  json["stream"] = c.stream;
+  json["count"] = c.count;
+  json["type"] = Name(static_cast<DataType>(c.dtype));
+  const auto id = static_cast<CallId>(c.call);
+  if (id == CallId::HcclAllReduce || id == CallId::HcclReduce || id == CallId::HcclReduceScatter ||
+      id == CallId::HcclReduceScatterV)
+    json["reduce"] = Name(static_cast<ReduceOp>(c.reduce_op));
+  if (c.peer != kNoPeer) json[c.transfer() ? "peer" : "root"] = c.peer;
+  json["bytes"] = c.bytes;
+  json["posted"] = TimeOf(history, c.posted_ns);
+  json["started"] = TimeOf(history, c.started_ns);
+  json["finished"] = TimeOf(history, c.finished_ns);
+  if (c.path != PathTaken::kUnknown) json["path"] = PathName(c.path);
+  if (c.kind == OperationRecord::kCollective) {
+    if (!rank.reason(c).empty()) json["reason"] = rank.reason(c);
+    json["input_window"] = WindowOf(c.in_window);
+    json["output_window"] = WindowOf(c.out_window);
+  }
+  if (c.fault) json["fault"] = FaultName(c.fault);
+  return json;
+}
+
+Json WaiterJson(const JobHistory& history, int rank, const RecordedWaiter& w, bool stream) {
+  Json json;
+  json[stream ? "stream" : "thread"] = w.id;
+  if (stream) {
+    json["queued"] = w.queued;
+    json["completed"] = w.completed;
+  } else {
+    json["call"] = CallName(static_cast<CallId>(w.call));
+    json["inside"] = w.inside;
+    json["since"] = TimeOf(history, w.entered_ns);
+  }
+  const std::string text = WaitText(history, rank, w, stream);
+  if (text.empty()) return json;
+  json["waits_for"] = WaitName(w.kind);
+  json["waits_since"] = TimeOf(history, w.since_ns);
+  json["text"] = text;
+  return json;
+}
+
+Json RankJson(const JobHistory& history, int rank) {
+  const RankHistory& me = history.ranks[static_cast<size_t>(rank)];
+  Json json;
+  json["rank"] = rank;
+  json["pid"] = me.pid;
+  json["state"] = !me.started  ? "not started"
+                  : me.ended   ? "ended"
+                  : me.stopped ? "stopped"
+                               : "running";
+  if (!me.end.empty()) json["end"] = me.end;
+  json["doing"] = RankText(history, rank);
+  json["communicators"] = Json::array();
+  for (const RecordedCommunicator& c : me.communicators) {
+    Json one;
+    one["name"] = c.name;
+    one["rank"] = c.rank;
+    one["size"] = c.size;
+    one["alive"] = c.alive;
+    one["operations_called"] = c.called;
+    json["communicators"].push_back(std::move(one));
+  }
+  json["threads"] = Json::array();
+  for (const RecordedWaiter& w : me.threads)
+    json["threads"].push_back(WaiterJson(history, rank, w, false));
+  json["streams"] = Json::array();
+  for (const RecordedWaiter& w : me.streams)
+    json["streams"].push_back(WaiterJson(history, rank, w, true));
+  json["calls_recorded"] = me.calls_recorded;
+  json["calls"] = Json::array();
+  for (const RecordedCall& c : me.calls) json["calls"].push_back(CallJson(history, me, c));
+  return json;
+}
+
+}  // namespace
+
+std::string FaultName(uint32_t kind) {
+  switch (static_cast<FaultKind>(kind)) {
+    case FaultKind::kNone:
+      return "";
+    case FaultKind::kMismatch:
+      return "mismatch";
+    case FaultKind::kTransferMismatch:
+      return "transfer mismatch";
+    case FaultKind::kWindowOffsets:
+      return "unequal window offsets";
+    case FaultKind::kExecTimeout:
+    case FaultKind::kTransferTimeout:
+      return "timeout";
+    case FaultKind::kRankDied:
+      return "a rank died";
+    case FaultKind::kRankExited:
+    case FaultKind::kTransferGone:
+      return "a rank left";
+    case FaultKind::kCommBroken:
+      return "communicator out of use";
+    case FaultKind::kStreamAborted:
+      return "aborted";
+    default:
+      return absl::StrCat("fault ", kind);
+  }
+}
+
+const char* PathName(PathTaken path) {
+  switch (path) {
+    case PathTaken::kWindow:
+      return "window";
+    case PathTaken::kBuffered:
+      return "buffered";
+    case PathTaken::kDirect:
+      return "direct";
+    case PathTaken::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::vector<std::string> ReportLines(const JobHistory& history, const WaitGraph& graph,
+                                     const std::string& why) {
+  std::vector<std::string> lines;
+  lines.push_back(absl::StrCat("report after ", Seconds(history.now_ns - history.start_ns),
+                               why.empty() ? "" : ", because ", why, ":"));
+  for (size_t i = 0; i < std::min(graph.stragglers.size(), kMaxStragglers); i++) {
+    const Straggler& s = graph.stragglers[i];
+    lines.push_back(absl::StrCat(
+        s.waiting.empty() ? absl::StrCat("rank ", s.rank, " itself") : Ranks(s.waiting),
+        s.waiting.size() > 1 ? " wait" : " waits", " for ", s.doing));
+  }
+  if (graph.stragglers.size() > kMaxStragglers)
+    lines.push_back(absl::StrCat("and for ", graph.stragglers.size() - kMaxStragglers, " others"));
+  for (const WaitCycle& cycle : graph.cycles) {
+    std::string text = "deadlock: ";
+    for (size_t i = 0; i < cycle.edges.size(); i++)
+      absl::StrAppend(&text, i ? "; " : "", EdgeText(graph, graph.edges[cycle.edges[i]]));
+    if (!cycle.hint.empty()) absl::StrAppend(&text, ". This is ", cycle.hint);
+    lines.push_back(text);
+  }
+  std::vector<std::pair<std::string, std::vector<int>>> groups;  // text without times, ranks
+  for (size_t r = 0; r < history.ranks.size(); r++) {
+    const std::string key = WithoutTimes(RankText(history, static_cast<int>(r)));
+    auto it =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
+    if (it == groups.end()) it = groups.insert(groups.end(), {key, {}});
+    it->second.push_back(static_cast<int>(r));
+  }
+  for (size_t g = 0; g < groups.size(); g++) {
+    if (g == kMaxGroups) {
+      lines.push_back(
+          absl::StrCat("and ", groups.size() - g, " more kinds of ranks (--report FILE has all)"));
+      break;
+    }
+    lines.push_back(absl::StrCat(groups[g].second.size() > 1 ? "each of " : "",
+                                 Ranks(groups[g].second), " ",
+                                 RankText(history, groups[g].second.front())));
+  }
+  return lines;
+}
+
+std::string ReportJson(const JobHistory& history, const WaitGraph& graph, const std::string& why,
+                       const std::string& verdict) {
+  Json json;
+  json["hcclrun_report"] = kJsonVersion;
+  json["seconds"] = static_cast<double>((history.now_ns - history.start_ns) / 1000) / 1e6;
+  json["why"] = why;
+  json["verdict"] = verdict;
+  json["stragglers"] = Json::array();
+  for (const Straggler& s : graph.stragglers) {
+    Json one;
+    one["rank"] = s.rank >= 0 ? Json(s.rank) : Json(nullptr);
+    one["doing"] = s.doing;
+    one["ranks_waiting"] = s.waiting;
+    json["stragglers"].push_back(std::move(one));
+  }
+  json["deadlocks"] = Json::array();
+  for (const WaitCycle& cycle : graph.cycles) {
+    Json one;
+    one["hint"] = cycle.hint;
+    one["waits"] = Json::array();
+    for (size_t e : cycle.edges) one["waits"].push_back(EdgeText(graph, graph.edges[e]));
+    json["deadlocks"].push_back(std::move(one));
+  }
+  json["waits"] = Json::array();
+  for (const WaitEdge& edge : graph.edges) {
+    Json one;
+    one["from"] = NodeText(graph, edge.from);
+    one["to"] = NodeText(graph, edge.to);
+    one["text"] = EdgeText(graph, edge);
+    json["waits"].push_back(std::move(one));
+  }
+  json["divergences"] = Divergences(history);
+  json["ranks"] = Json::array();
+  for (size_t r = 0; r < history.ranks.size(); r++)
+    json["ranks"].push_back(RankJson(history, static_cast<int>(r)));
+  // Names of communicators are the program's and may be anything.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string WriteWholeFile(const std::string& path, const std::string& text) {
+  const std::string beside = path + ".part";
+  FILE* file = fopen(beside.c_str(), "we");
+  bool written = file && fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file) written = fclose(file) == 0 && written;
+  if (written && rename(beside.c_str(), path.c_str()) == 0) return "";
+  std::string why = strerror(errno);
+  remove(beside.c_str());
+  return absl::StrCat(path, " cannot be written: ", why);
+}
+
+}  // namespace hcclrun

@@ -1,0 +1,124 @@
+// What the flight recorder says, at the moments at which somebody wants to know: third part of
+// Supervisor.
+
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "launcher/hardware_paths.h"
+#include "launcher/job_report.h"
+#include "launcher/signals.h"
+#include "launcher/supervisor.h"
+#include "launcher/trace_file.h"
+#include "shm/futex.h"
+#include "shm/process_watch.h"
+
+namespace hcclrun {
+namespace {
+
+constexpr size_t kMaxDivergences = 4;
+
+std::string EndText(int status) {
+  return WIFSIGNALED(status) ? std::string(SignalName(WTERMSIG(status)))
+                             : absl::StrCat("exit code ", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+JobHistory Supervisor::TakeHistory() const {
+  JobHistory history = CopyHistory(*page_, static_cast<char*>(page_region_.get_address()));
+  for (size_t i = 0; i < ranks_.size(); i++) {
+    const Rank& rank = ranks_[i];
+    RankHistory& h = history.ranks[i];
+    h.pid = rank.pid;
+    h.library_pid = rank.library_pid;
+    h.started = rank.phase != Rank::kNotStarted;
+    h.ended = rank.phase == Rank::kEnded;
+    h.library_gone = rank.detached_at != 0;
+    h.stopped = Stopped(rank);
+    if (h.ended && h.started) h.end = EndText(rank.status);
+  }
+  return history;
+}
+
+bool Supervisor::Stopped(const Rank& rank) const {
+  if (rank.phase != Rank::kRunning) return false;
+  const bool library = rank.library_pid != 0 && rank.detached_at == 0;
+  return ProcessStopped(library ? rank.library_pid : rank.pid);
+}
+
+void Supervisor::Report(const std::string& why) {
+  history_ = TakeHistory();
+  history_why_ = why;
+  graph_ = FindWaits(history_);
+  for (const std::string& line : ReportLines(history_, graph_, why))
+    sinks_.err->WriteOwnLine(absl::StrCat("hcclrun: ", line));
+  if (!options_.report.empty()) WriteReport(ReportJson(history_, graph_, why, ""));
+}
+
+void Supervisor::WriteReport(const std::string& json) {
+  const std::string trouble = WriteWholeFile(options_.report, json);
+  if (trouble.empty() || report_trouble_told_) return;
+  report_trouble_told_ = true;
+  sinks_.err->WriteOwnLine(absl::StrCat("hcclrun: --report ", trouble));
+}
+
+// The rank waits meanwhile: how things stand is about to change because it gives up.
+void Supervisor::OnReportAsked(int rank, const LifelineAsk& ask) {
+  // Who asked before the last copy was taken is in it.
+  const bool answered =
+      static_cast<int32_t>(page_->reports_taken.load(std::memory_order_relaxed) - ask.number) >= 0;
+  if (!answered && !ending_ && !asked_report_) {
+    asked_report_ = true;
+    Report(absl::StrCat("rank ", rank, " gives up waiting (",
+                        ask.cause == static_cast<uint32_t>(ReportCause::kConnectTimeout)
+                            ? "HCCL_CONNECT_TIMEOUT"
+                            : "HCCL_EXEC_TIMEOUT",
+                        ")"));
+  }
+  if (answered) return;
+  page_->reports_taken.store(page_->reports_asked.load(std::memory_order_relaxed),
+                             std::memory_order_release);
+  FutexWakeAll(&page_->reports_taken);
+}
+
+// The end of the job, with or without failures.
+void Supervisor::FinalReports(const std::string& verdict) {
+  JobHistory now = TakeHistory();
+  auto say = [this](const char* what, const std::string& line) {
+    sinks_.err->WriteOwnLine(absl::StrCat("hcclrun: ", what, line));
+  };
+  // A job that failed has other worries; its ranks differ because they did not come to the end.
+  if (facts_.exit_code == 0) {
+    const std::vector<std::string> lines = Divergences(now);
+    for (size_t i = 0; i < std::min(lines.size(), kMaxDivergences); i++) say("warning: ", lines[i]);
+  }
+  if (options_.explain) {
+    for (const std::string& line : ExplainLines(now)) say("explain: ", line);
+  }
+  if (options_.a3_report) {
+    const std::vector<std::string> lines = HardwareTroubles(now);
+    for (const std::string& line : lines) say("A3: ", line);
+    if (lines.empty()) say("A3: ", "no call of this run is known to break there");
+  }
+  if (!options_.trace.empty()) {
+    const std::string trouble = WriteWholeFile(options_.trace, TraceJson(now));
+    if (!trouble.empty()) say("--trace ", trouble);
+  }
+  if (options_.report.empty()) return;
+  // Of a job that failed, how things stood then; of each rank, how it ended.
+  if (facts_.exit_code != 0 && !history_.ranks.empty()) {
+    for (size_t i = 0; i < now.ranks.size(); i++) {
+      history_.ranks[i].end = now.ranks[i].end;
+      history_.ranks[i].calls = std::move(now.ranks[i].calls);
+      history_.ranks[i].calls_recorded = now.ranks[i].calls_recorded;
+    }
+  } else {
+    history_ = std::move(now);
+    graph_ = FindWaits(history_);
+  }
+  WriteReport(ReportJson(history_, graph_, history_why_, verdict));
+}
+
+}  // namespace hcclrun

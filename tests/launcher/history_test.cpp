@@ -1,0 +1,317 @@
+// What reports make of a history: thresholds of hardware, what would break there, calls that differ
+// between ranks, and the trace. tests/faults/report_test.cpp has real jobs.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "collective/types.h"
+#include "launcher/hardware_paths.h"
+#include "launcher/job_report.h"
+#include "launcher/trace_file.h"
+
+namespace hcclrun {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20, kStage = 200 * kMiB;
+
+// Ranks of one communicator whose calls tests add.
+class Ranks : public ::testing::Test {
+ protected:
+  Ranks() {
+    history_.start_ns = 1'000'000'000;
+    history_.now_ns = 9'000'000'000;
+    history_.ranks.resize(2);
+    for (uint32_t r = 0; r < 2; r++) {
+      RankHistory& rank = history_.ranks[r];
+      rank.pid = rank.library_pid = static_cast<int32_t>(100 + r);
+      rank.started = true;
+      RecordedCommunicator c;
+      c.id = 1;
+      c.alive = true;
+      c.key = 77;
+      c.rank = r;
+      c.size = 2;
+      c.stage_bytes = kStage;
+      c.name = "world";
+      rank.reasons = {"item 7: the input is not in a registered window"};
+      rank.communicators.push_back(c);
+    }
+  }
+
+  RecordedCall& Add(int rank, CallId id,
+                    OperationRecord::Kind kind = OperationRecord::kCollective) {
+    RankHistory& history = history_.ranks[static_cast<size_t>(rank)];
+    RecordedCommunicator& c = history.communicators[0];
+    RecordedCall call;
+    call.number = ++history.calls_recorded;
+    call.kind = kind;
+    call.call = static_cast<uint32_t>(id);
+    call.comm = 1;
+    call.stream = 3;
+    call.thread = 100 + rank;
+    call.sequence = kind == OperationRecord::kCollective ? c.called++ : c.called;
+    call.count = 1024;
+    call.bytes = 4096;
+    call.dtype = static_cast<uint8_t>(DataType::kFp32);
+    call.called_ns = 2'000'000'000 + static_cast<int64_t>(call.number) * 1'000'000 + rank * 100'000;
+    if (kind != OperationRecord::kLocal) {
+      call.posted_ns = call.called_ns + 1'000;
+      call.started_ns = call.called_ns + 200'000;
+      call.finished_ns = call.called_ns + 204'096;
+      call.path = PathTaken::kWindow;
+      call.in_window = 0;
+      call.out_window = 4096;
+    }
+    history.calls.push_back(call);
+    return history.calls.back();
+  }
+
+  JobHistory history_;
+};
+
+TEST(Thresholds, AreThoseOfASingleServer) {
+  auto path = [](CallId call, uint64_t bytes, uint32_t ranks) {
+    return PathByThresholds(static_cast<uint32_t>(call), bytes, ranks, 1, kStage);
+  };
+  EXPECT_EQ(path(CallId::HcclAllGather, kMiB / 2, 8), HardwarePath::kBuffered);
+  EXPECT_EQ(path(CallId::HcclAllGather, kMiB / 2 + 4, 8), HardwarePath::kDepends);
+  EXPECT_EQ(path(CallId::HcclAllGather, 2 * kMiB + 4, 8), HardwarePath::kWindow);
+  EXPECT_EQ(path(CallId::HcclAllGather, 1024, 2), HardwarePath::kDepends) << "D > 2 only";
+  EXPECT_EQ(path(CallId::HcclReduceScatter, kMiB, 8), HardwarePath::kBuffered);
+  EXPECT_EQ(path(CallId::HcclAllReduce, 4 * kMiB, 8), HardwarePath::kBuffered);
+  EXPECT_EQ(path(CallId::HcclAllReduce, 5 * kMiB, 8), HardwarePath::kDepends);
+  EXPECT_EQ(path(CallId::HcclAllReduce, 17 * kMiB, 8), HardwarePath::kWindow);
+  EXPECT_EQ(path(CallId::HcclAlltoAll, 4, 8), HardwarePath::kWindow);
+  EXPECT_EQ(path(CallId::HcclBroadcast, 64 * kMiB, 8), HardwarePath::kBuffered);
+}
+
+TEST_F(Ranks, ExplainSumsUpAndSaysWhyNot) {
+  for (int r = 0; r < 2; r++) {
+    for (int i = 0; i < 3; i++) {
+      RecordedCall& call = Add(r, CallId::HcclAllReduce);
+      call.path = PathTaken::kBuffered;
+      call.reason = 1;
+    }
+    Add(r, CallId::HcclAllGather);
+  }
+  EXPECT_THAT(
+      ExplainLines(history_),
+      ElementsAre("HcclAllReduce of communicator world (1024 fp32, sum), ranks 0-1, 3 times: "
+                  "buffered path, because of item 7: the input is not in a registered window",
+                  "HcclAllGather of communicator world (1024 fp32), ranks 0-1: window path; an "
+                  "A3 would use the windows if its devices form double rings, else the "
+                  "buffered path"));
+}
+
+TEST_F(Ranks, A3ReportFindsWhatHardwareWouldNotForgive) {
+  for (int r = 0; r < 2; r++) {
+    Add(r, CallId::HcclAllReduce).count = 16 * kMiB;  // input and output apart
+    Add(r, CallId::HcclAllGather).in_window = static_cast<uint64_t>(r) * 4096;
+    Add(r, CallId::HcclBroadcast);
+    Add(r, CallId::HcclBroadcast).fault = static_cast<uint32_t>(FaultKind::kMismatch);
+    Add(r, CallId::HcclCommSymWinRegister, OperationRecord::kLocal).bytes = 4096u + r;
+    RecordedCall& call = Add(r, CallId::HcclAlltoAll);
+    if (r == 1) {
+      call.reason = 1;
+      call.in_window = UINT64_MAX;
+    }
+  }
+  Add(0, CallId::HcclBarrier).stream = 4;
+  const std::string all = ::testing::PrintToString(HardwareTroubles(history_));
+  EXPECT_THAT(all, HasSubstr("HcclAllReduce #1 of communicator world (16777216 fp32, sum): on the "
+                             "window path an A3 overwrites the input"));
+  EXPECT_THAT(all,
+              HasSubstr("HcclAllGather #2 of communicator world (1024 fp32): the ranks' buffers "
+                        "lie at different offsets"));
+  EXPECT_THAT(all,
+              HasSubstr("HcclBroadcast #4 of communicator world (1024 fp32): the ranks' calls do "
+                        "not match; an A3 compares only the first"));
+  EXPECT_THAT(all,
+              HasSubstr("HcclCommSymWinRegister #1 of communicator world (4096 on rank 0, 4097 "
+                        "on rank 1): the ranks pass different sizes"));
+  EXPECT_THAT(all,
+              HasSubstr("HcclAlltoAll #5 of communicator world (1024 fp32): only some ranks have "
+                        "their buffers in windows (not rank 1)"));
+  EXPECT_THAT(all, HasSubstr("on rank 0: its communicator is used in several streams"));
+}
+
+TEST_F(Ranks, A3ReportIsSilentAboutWhatIsRight) {
+  for (int r = 0; r < 2; r++) {
+    Add(r, CallId::HcclCommSymWinRegister, OperationRecord::kLocal).bytes = 4096;
+    Add(r, CallId::HcclAllReduce).out_window = 0;
+    Add(r, CallId::HcclCommSymWinDeregister, OperationRecord::kLocal);
+  }
+  EXPECT_THAT(HardwareTroubles(history_), IsEmpty());
+  EXPECT_THAT(Divergences(history_), IsEmpty());
+}
+
+TEST_F(Ranks, LocalCallsThatDifferAreTold) {
+  for (int r = 0; r < 2; r++) {
+    Add(r, CallId::HcclCommSymWinRegister, OperationRecord::kLocal);
+    if (r == 1) Add(r, CallId::HcclCommSymWinDeregister, OperationRecord::kLocal);
+    Add(r, CallId::HcclAllReduce);
+    if (r == 0) Add(r, CallId::HcclCommSymWinDeregister, OperationRecord::kLocal);
+  }
+  EXPECT_THAT(
+      Divergences(history_),
+      ElementsAre("the ranks of communicator world differ in local calls that all should make "
+                  "together; call 2 is HcclCommSymWinDeregister after 0 operations on rank 1, "
+                  "HcclCommSymWinDeregister after 1 operation on rank 0"));
+}
+
+TEST_F(Ranks, TraceHasALanePerRankAndStreamAndArrows) {
+  for (int r = 0; r < 2; r++) {
+    Add(r, CallId::HcclAllReduce);
+    RecordedCall& transfer = Add(r, r == 0 ? CallId::HcclSend : CallId::HcclRecv,
+                                 r == 0 ? OperationRecord::kSend : OperationRecord::kReceive);
+    transfer.sequence = 0;
+    transfer.peer = static_cast<uint32_t>(1 - r);
+    transfer.path = PathTaken::kDirect;
+  }
+  const nlohmann::json trace = nlohmann::json::parse(TraceJson(history_));
+  std::set<std::string> lanes;
+  std::map<int64_t, int> arrows;  // ends by id
+  int operations = 0;
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    const std::string kind = event["ph"];
+    if (kind == "M" && event["name"] == "thread_name")
+      lanes.insert(event["pid"].dump() + event["args"]["name"].get<std::string>());
+    if (kind == "s" || kind == "f") arrows[event["id"].get<int64_t>()]++;
+    if (kind == "X" && event["cat"] == "operation") {
+      operations++;
+      EXPECT_TRUE(event["args"].contains("path"));
+      EXPECT_DOUBLE_EQ(event["args"]["algbw GB/s"].get<double>(), 1.0);
+      EXPECT_DOUBLE_EQ(event["dur"].get<double>(), 4.096);
+    }
+  }
+  EXPECT_THAT(lanes, ElementsAre("0stream 3", "0thread 100", "1stream 3", "1thread 101"));
+  EXPECT_EQ(operations, 4);
+  // Of each operation from its call; of those of rank 0 from the call of rank 1, which came last.
+  EXPECT_EQ(arrows.size(), 6u);
+  for (const auto& [id, ends] : arrows) EXPECT_EQ(ends, 2) << id;
+}
+
+// The flight recorder itself, in memory of this process.
+class RecorderTest : public ::testing::Test {
+ protected:
+  RecorderTest() {
+    page_->ranks = 2;
+    RecorderLayout layout = RecorderLayout::For(2, false);
+    layout.operations = 64;
+    layout.offset = (sizeof(JobPage) + 4095) & ~uint64_t{4095};
+    layout.start_ticks = Ticks();
+    layout.start_ns = NowNs();
+    page_->recorder = layout;
+    Recorder::Attach(RecorderView::At(memory_.get(), layout, 1));
+  }
+  JobHistory Copy() { return CopyHistory(*page_, memory_.get()); }
+
+  static constexpr size_t kBytes = size_t{4} << 20;
+  struct Free {
+    void operator()(void* memory) const { free(memory); }
+  };
+  std::unique_ptr<char, Free> memory_{static_cast<char*>(aligned_alloc(4096, kBytes))};
+  JobPage* page_ = new (memset(memory_.get(), 0, kBytes)) JobPage();
+};
+
+TEST_F(RecorderTest, KeepsTheLastOperationsAndTheirTimes) {
+  const uint32_t comm = Recorder::AddCommunicator(5, "world", 1, 2, 4096);
+  OperationFacts facts;
+  facts.comm = comm;
+  facts.call = static_cast<uint32_t>(CallId::HcclAllReduce);
+  const int64_t before_ns = NowNs();
+  OperationNote first, note;
+  for (uint64_t i = 0; i < 200; i++) {
+    facts.sequence = i;
+    note = Recorder::Operation(facts);
+    if (i == 0) first = note;
+    note.Posted();
+    note.Started();
+    note.Finished(NowNs(), PathTaken::kWindow);
+  }
+  first.Failed(1);  // its place belongs to another one now
+  const JobHistory history = Copy();
+  EXPECT_TRUE(history.ranks[0].calls.empty());
+  const RankHistory& rank = history.ranks[1];
+  EXPECT_EQ(rank.calls_recorded, 200u);
+  ASSERT_EQ(rank.calls.size(), 64u);
+  for (size_t i = 0; i < 64; i++) {
+    const RecordedCall& call = rank.calls[i];
+    EXPECT_EQ(call.number, 137 + i);
+    EXPECT_EQ(call.sequence, 136 + i);
+    EXPECT_EQ(call.fault, 0u);
+    EXPECT_EQ(call.path, PathTaken::kWindow);
+    EXPECT_LE(call.called_ns, call.posted_ns);
+    EXPECT_LE(call.posted_ns, call.started_ns);
+    // Clocks of two kinds, compared over a short time.
+    EXPECT_GT(call.called_ns, before_ns - 1'000'000'000);
+    EXPECT_LE(call.called_ns, history.now_ns);
+  }
+  EXPECT_EQ(Text(rank, rank.calls.back()), "HcclAllReduce #200 of communicator world");
+}
+
+TEST_F(RecorderTest, AWaiterSaysWhatForUntilItGoesOn) {
+  Waiter* stream = Recorder::AddStream(7);
+  ASSERT_NE(stream, nullptr);
+  stream->queued.store(2);
+  Waiting waiting;
+  waiting.kind = WaitKind::kCollective;
+  for (uint32_t r = 0; r < 40; r++) waiting.AddMissing(r);
+  Recorder::Wait(stream, waiting);
+  JobHistory history = Copy();
+  ASSERT_EQ(history.ranks[1].streams.size(), 1u);
+  EXPECT_EQ(history.ranks[1].streams[0].id, 7u);
+  EXPECT_EQ(history.ranks[1].streams[0].kind, WaitKind::kCollective);
+  EXPECT_EQ(history.ranks[1].streams[0].missing, 40u);
+  EXPECT_EQ(history.ranks[1].streams[0].ranks.size(), size_t{Waiter::kListed});
+  Recorder::Go(stream);
+  EXPECT_EQ(Copy().ranks[1].streams[0].kind, WaitKind::kNothing);
+  Recorder::Release(stream);
+  EXPECT_TRUE(Copy().ranks[1].streams.empty());
+}
+
+// Whatever ranks wrote, a report is text.
+TEST_F(Ranks, GarbageIsSurvived) {
+  RecordedCall& call = Add(0, CallId::kNone);
+  call.call = 0xdeadbeef;
+  call.comm = 99;
+  call.dtype = 200;
+  call.reduce_op = 200;
+  call.peer = 0xfffffffe;
+  call.kind = OperationRecord::kSend;
+  history_.ranks[0].communicators[0].name = "\xff\"\n";
+  history_.ranks[0].communicators[0].size = 0xffffffff;
+  RecordedWaiter w;
+  w.id = 3;
+  w.kind = WaitKind::kTurn;
+  w.comm = 1;
+  w.sequence = 7;
+  w.queued = 1;
+  w.target = 5;
+  history_.ranks[0].streams.push_back(w);
+  const WaitGraph graph = FindWaits(history_);
+  ReportLines(history_, graph, "");
+  EXPECT_TRUE(nlohmann::json::accept(ReportJson(history_, graph, "", "")));
+  EXPECT_TRUE(nlohmann::json::accept(TraceJson(history_)));
+  HardwareTroubles(history_);
+  ExplainLines(history_);
+  Divergences(history_);
+}
+
+}  // namespace
+}  // namespace hcclrun
