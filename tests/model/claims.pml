@@ -2,11 +2,13 @@
  * ranks share the pieces of operations that use one slot of the ring one after the other.
  *
  * Every operation has two phases of two pieces in two homes. Rank 1 may be killed at any step. With
- * -DONE_THREAD all of it is done by the thread that makes itself the opener (ExecuteAlone).
+ * -DONE_THREAD all of it is done by the thread that makes itself the opener (BeginAlone), which then
+ * frees the slot for all ranks: the others may find it in use by a later operation, and know by
+ * `completed` that theirs is over.
  *
  *   model          code
  *   arrive         TryPost: arrived.fetch_add; the last owes its notice
- *   begin          CollectiveTask::Begin: the opener is elected, opens the first phase
+ *   begin          CollectiveTask::Begin, BecomeOpener: the opener is elected, opens the first phase
  *   open           Claims::Open
  *   help, empty    Cooperative::Advance, Empty, Claims::Take
  *   finish         FinishShared, Leave
@@ -108,8 +110,21 @@ inline run_claimed() {
   mine = 0
 }
 
+/* Recycle. The opener's word stays: it says for which operation it is. */
+inline free_slot() {
+  plain(ARRIVED, 0);
+  plain(LEFT, 0);
+  publish(OPEN, 0);
+  publish(SLOT_EPOCH, k + 1)
+}
+
 inline complete() {
+#ifdef ONE_THREAD
   publish(COMPLETED, k + 1);
+  free_slot();
+#else
+  publish(COMPLETED, k + 1);
+#endif
   if :: OWED_NOTICE_FORGOTTEN :: else -> notify() fi
 }
 
@@ -117,7 +132,9 @@ inline complete() {
 inline can_go_on() {
   if
   :: stage == 0 -> load(SLOT_EPOCH, w, ok = (w == k); w = 0)
-  :: stage == 1 -> load(ARRIVED, w, ok = (w == 2); w = 0)
+  :: stage == 1 ->
+     load(COMPLETED, w, ok = (w > k); w = 0);
+     if :: ok :: else -> load(ARRIVED, w, ok = (w == 2); w = 0) fi
   :: stage == 2 -> load(COMPLETED, w, ok = (w >= k); w = 0)
   :: stage == 3 ->
      load(COMPLETED, w, ok = (w > k); w = 0);
@@ -144,18 +161,15 @@ inline can_go_on() {
 inline finish() {
   load(DATA(0), w, assert(w >= (k + 1) * PHASES));
   load(DATA(1), w, assert(w >= (k + 1) * PHASES));
+#ifdef ONE_THREAD
+  w = 0;
+#else
   fetch_add(LEFT, 1, w, skip);
   if
-  :: w == 1 ->
-     plain(ARRIVED, 0);
-     plain(LEFT, 0);
-     plain(OPENER, 0);
-     publish(OPEN, 0);
-     publish(SLOT_EPOCH, k + 1);
-     w = 0;
-     notify()
+  :: w == 1 -> free_slot(); w = 0; notify()
   :: else -> w = 0
   fi;
+#endif
   stage = 0;
   k++
 }
@@ -180,7 +194,13 @@ proctype Rank(byte me) {
            stage = 3;
            if
            :: NO_ELECTION -> w = 0
-           :: else -> compare_exchange(OPENER, 0, me + 1, w, skip)
+           :: else ->
+              load(OPENER, seen, skip);
+              if
+              :: seen <= k -> compare_exchange(OPENER, seen, k + 1, w, w = (w != seen))
+              :: else -> w = 1
+              fi;
+              seen = 0
            fi;
            if
            :: w == 0 ->
