@@ -45,7 +45,7 @@ void BM_PostAndLeave(benchmark::State& state) {
   descriptor.count = 8;
   for (auto _ : state) {
     for (uint32_t r = 0; r < ranks; r++) TryPost(block.view(), r, descriptor);
-    benchmark::DoNotOptimize(ChooseExecution(block.view(), descriptor.sequence));
+    benchmark::DoNotOptimize(ChooseExecution(block.view(), descriptor));
     for (uint32_t r = 0; r < ranks; r++) Leave(block.view(), descriptor.sequence);
     descriptor.sequence++;
   }
