@@ -68,7 +68,7 @@ TEST(HcclEnv, ExpansionMode) {
   is("AICPU_CacheDisable", Expansion::kAiCpu);
   is("AIV", Expansion::kAiv);
   is("HOST", Expansion::kHost);
-  is("HOST_TS", Expansion::kHost);
+  is("HOST_TS", Expansion::kHostTs);
 }
 
 TEST(HcclEnv, DeterministicInAnyCase) {
