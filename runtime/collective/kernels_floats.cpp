@@ -179,23 +179,23 @@ struct VectorFp16 {
   }
 };
 
-// Quick sums. For an fp32 x of exponent e, let t = 2^k x - x, rounded to fp32. Near t, fp32 numbers
+// Quick sums. For an fp32 x of exponent e, let t = (2^k - 1) x, rounded to fp32. Near t, fp32 numbers
 // are 2^(e+k-23) apart, and 2^k x, exact, is a multiple of that; hence 2^k x - t, exact again, is x
 // rounded to a multiple of 2^(e-23+k), that is to 24 - k significant bits. It is rounded to even as
 // t is, since halfway 2^k x is an even multiple. (Where t falls below 2^(e+k), the distance is half
 // of that, but then x exceeds a power of two by less than 2^-k of it and goes there all the same.)
-// With k = 16 this is the rounding to bf16, with k = 13 to fp16, in two fused operations; where
-// they are not fused, the products are exact anyhow. Small sums need no rounding and get none: they
-// are multiples of the smallest subnormal and so have few enough bits for t to be exact. The sign
-// of zero survives.
+// With k = 16 this is the rounding to bf16, with k = 13 to fp16, in a product and a fused operation;
+// where that is not fused, its product is exact anyhow. Small sums need no rounding and get none:
+// they are multiples of the smallest subnormal and so have few enough bits for t to be exact.
 //
 // What does not work is seen in the result. Once 2^k x exceeds the range of fp32, or x is infinite
 // or NaN, the rest of the sum is infinite or NaN. fp16 is scaled by 2^100, so that this includes
-// all from little above 2^15 up and thus everything that might overflow fp16.
+// all from little above 2^15 up and thus everything that might overflow fp16. And -0 becomes +0:
+// since a sum is -0 only if every element is, a block is not valid where the first element is -0
+// and the result +0.
 template <int k, class D, class V>
 HWY_INLINE V RoundQuickly(D d, V x) {
-  const V power = hn::Set(d, 1 << k);
-  return hn::MulSub(x, power, hn::MulSub(x, power, x));
+  return hn::MulSub(x, hn::Set(d, 1 << k), hn::Mul(x, hn::Set(d, (1 << k) - 1)));
 }
 
 // What quick accumulators of 16-bit elements share. D has lanes of int16_t; a vector is held as two
@@ -210,11 +210,22 @@ struct QuickResults {
   };
   static constexpr size_t kBytes = hn::MaxLanes(D()) * 2;
   static constexpr bool kQuick = true;
-  static HWY_INLINE bool AllBelow(int16_t infinity, Result r0, Result r1, Result r2, Result r3) {
+  // `first`: the block of the first source.
+  static HWY_INLINE bool Valid(int16_t infinity, const char* first, Result r0, Result r1, Result r2,
+                               Result r3) {
     const Result magnitude = hn::Set(D(), INT16_MAX);
     const Result largest = hn::Max(hn::Max(hn::And(r0, magnitude), hn::And(r1, magnitude)),
                                    hn::Max(hn::And(r2, magnitude), hn::And(r3, magnitude)));
-    return hn::AllTrue(D(), hn::Lt(largest, hn::Set(D(), infinity)));
+    // INT16_MIN, the bits of -0, where +0 came from a first element -0.
+    const Result s0 = hn::Or(r0, LoadResult(first)), s1 = hn::Or(r1, LoadResult(first + kBytes)),
+                 s2 = hn::Or(r2, LoadResult(first + 2 * kBytes)),
+                 s3 = hn::Or(r3, LoadResult(first + 3 * kBytes));
+    const Result least = hn::Min(hn::Min(s0, s1), hn::Min(s2, s3));
+    return hn::AllTrue(D(), hn::And(hn::Lt(largest, hn::Set(D(), infinity)),
+                                    hn::Gt(least, hn::Set(D(), INT16_MIN))));
+  }
+  static HWY_INLINE Result LoadResult(const char* p) {
+    return hn::LoadU(D(), reinterpret_cast<const int16_t*>(p));
   }
   static HWY_INLINE void Store(Result r, char* p) {
     hn::StoreU(r, D(), reinterpret_cast<int16_t*>(p));
@@ -239,13 +250,12 @@ struct QuickBf16Sum : QuickResults<D> {
             RoundQuickly<16>(DF(), hn::Add(v.b, more.b))};
   }
   static HWY_INLINE hn::Vec<D> Finish(Value v) {
-    const hn::Repartition<uint32_t, D> d32;
-    return hn::BitCast(D(),
-                       hn::Or(hn::ShiftRight<16>(hn::BitCast(d32, v.a)), hn::BitCast(d32, v.b)));
+    // Moved by one element, as the other halves are clear: on some processors cheaper than a shift.
+    return hn::Or(hn::ShiftRightLanes<1>(D(), hn::BitCast(D(), v.a)), hn::BitCast(D(), v.b));
   }
   template <class... R>
-  static HWY_INLINE bool Valid(R... results) {
-    return QuickResults<D>::AllBelow(Bf16Format::kInfinity, results...);
+  static HWY_INLINE bool Valid(const char* first, R... results) {
+    return QuickResults<D>::Valid(Bf16Format::kInfinity, first, results...);
   }
 };
 
@@ -273,8 +283,8 @@ struct QuickFp16Sum : QuickResults<D> {
                        NarrowHalves<DH>(DF(), hn::Mul(v.a, scale)));
   }
   template <class... R>
-  static HWY_INLINE bool Valid(R... results) {
-    return QuickResults<D>::AllBelow(Fp16Format::kInfinity, results...);
+  static HWY_INLINE bool Valid(const char* first, R... results) {
+    return QuickResults<D>::Valid(Fp16Format::kInfinity, first, results...);
   }
 };
 
@@ -330,7 +340,8 @@ void ReduceFloatSumsHere(DataType type, ReduceOp op, Accumulator accumulator,
                          const ReduceArgs& args) {
   if (type == DataType::kFp32) {
     op == ReduceOp::kSum ? RunFp32<ReduceOp::kSum>(args) : RunFp32<ReduceOp::kProd>(args);
-  } else if (accumulator == Accumulator::kFp32) {
+  } else if (accumulator == Accumulator::kFp32 || (type == DataType::kFp16 && args.nsrc == 2)) {
+    // A single step is rounded by the conversion of the result.
     RunSixteenBits<Accumulator::kFp32>(type, op, args);
   } else {
     RunSixteenBits<Accumulator::kElementType>(type, op, args);

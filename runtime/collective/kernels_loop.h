@@ -90,29 +90,90 @@ HWY_INLINE void ReduceFour(const ReduceArgs& args, uint64_t at) {
   auto v1 = A::Load(p + kBytes);
   auto v2 = A::Load(p + 2 * kBytes);
   auto v3 = A::Load(p + 3 * kBytes);
-  // Where a step takes long, the processor does not see far enough ahead to fetch the next blocks
-  // in time.
-  constexpr uint64_t kAhead = 1024;
-  const bool prefetch = A::kQuick && args.bytes - at > kAhead + 4 * kBytes;
   for (size_t s = 1; s < args.nsrc; ++s) {
     p = Source(args, s, at);
-    if (prefetch) {
-      for (size_t line = 0; line < 4 * kBytes; line += 64) hwy::Prefetch(p + kAhead + line);
-    }
     v0 = A::Step(v0, p);
     v1 = A::Step(v1, p + kBytes);
     v2 = A::Step(v2, p + 2 * kBytes);
     v3 = A::Step(v3, p + 3 * kBytes);
   }
-  const auto r0 = A::Finish(v0);
-  const auto r1 = A::Finish(v1);
-  const auto r2 = A::Finish(v2);
-  const auto r3 = A::Finish(v3);
-  if constexpr (A::kQuick) {
-    if (HWY_UNLIKELY(!A::Valid(r0, r1, r2, r3)))
-      return ReduceFourAgain<typename A::Exact>(args, at);
+  StoreFour<A>(args, at, A::Finish(v0), A::Finish(v1), A::Finish(v2), A::Finish(v3));
+}
+
+// The block at `at` of one destination from the four results in `block`.
+template <class A>
+HWY_INLINE void StoreBlock(const ReduceArgs& args, size_t d, uint64_t at, const char* block) {
+  constexpr size_t kBytes = A::kBytes;
+  char* q = Destination(args, d, at);
+  const auto r0 = A::LoadResult(block);
+  const auto r1 = A::LoadResult(block + kBytes);
+  const auto r2 = A::LoadResult(block + 2 * kBytes);
+  const auto r3 = A::LoadResult(block + 3 * kBytes);
+  if (args.stream) {
+    A::Stream(r0, q);
+    A::Stream(r1, q + kBytes);
+    A::Stream(r2, q + 2 * kBytes);
+    A::Stream(r3, q + 3 * kBytes);
+  } else {
+    A::Store(r0, q);
+    A::Store(r1, q + kBytes);
+    A::Store(r2, q + 2 * kBytes);
+    A::Store(r3, q + 3 * kBytes);
   }
-  StoreFour<A>(args, at, r0, r1, r2, r3);
+}
+
+// Blocks with quick accumulators; returns where they end. A step takes so long here that the
+// processor, left alone, would alternate between calculating and waiting for memory: it does not
+// see far enough ahead to fetch the next blocks in time, and a block's stores to many destinations
+// fill its store queue. So lines are asked for well before they are needed, and the stores of one
+// block are spread over the steps of the next (whose addresses are others, whatever destination is
+// also a source).
+template <class A>
+HWY_INLINE uint64_t ReduceBlocksQuickly(const ReduceArgs& args, uint64_t at) {
+  constexpr size_t kBytes = A::kBytes, kBlock = 4 * kBytes;
+  constexpr uint64_t kAhead = 1024;
+  alignas(64) char block[kBlock];  // the results of the block before `at`
+  size_t stored = args.ndst;       // how many destinations have them
+  for (; args.bytes - at >= kBlock; at += kBlock) {
+    const bool prefetch = args.bytes - at > kAhead + kBlock;
+    const auto fetch = [prefetch](const char* p) HWY_ATTR {
+      if (!prefetch) return;
+      for (size_t line = 0; line < kBlock; line += 64) hwy::Prefetch(p + kAhead + line);
+    };
+    const char* p = Source(args, 0, at);
+    fetch(p);
+    auto v0 = A::Load(p);
+    auto v1 = A::Load(p + kBytes);
+    auto v2 = A::Load(p + 2 * kBytes);
+    auto v3 = A::Load(p + 3 * kBytes);
+    for (size_t s = 1; s < args.nsrc; ++s) {
+      p = Source(args, s, at);
+      fetch(p);
+      v0 = A::Step(v0, p);
+      v1 = A::Step(v1, p + kBytes);
+      v2 = A::Step(v2, p + 2 * kBytes);
+      v3 = A::Step(v3, p + 3 * kBytes);
+      if (stored < args.ndst) StoreBlock<A>(args, stored++, at - kBlock, block);
+    }
+    while (stored < args.ndst) StoreBlock<A>(args, stored++, at - kBlock, block);
+    const auto r0 = A::Finish(v0);
+    const auto r1 = A::Finish(v1);
+    const auto r2 = A::Finish(v2);
+    const auto r3 = A::Finish(v3);
+    if (HWY_UNLIKELY(!A::Valid(Source(args, 0, at), r0, r1, r2, r3))) {
+      ReduceFourAgain<typename A::Exact>(args, at);
+    } else if (args.nsrc == 2) {  // hardly a step to spread them over
+      StoreFour<A>(args, at, r0, r1, r2, r3);
+    } else {
+      A::Store(r0, block);
+      A::Store(r1, block + kBytes);
+      A::Store(r2, block + 2 * kBytes);
+      A::Store(r3, block + 3 * kBytes);
+      stored = 0;
+    }
+  }
+  while (stored < args.ndst) StoreBlock<A>(args, stored++, at - kBlock, block);
+  return at;
 }
 
 template <class A>
@@ -174,7 +235,12 @@ HWY_NOINLINE void ReduceVectors(const ReduceArgs& args) {
     reduce_part(at, args.head);
     at = args.head;
   }
-  for (; args.bytes - at >= 4 * Block::kBytes; at += 4 * Block::kBytes) ReduceFour<Block>(args, at);
+  if constexpr (Block::kQuick) {
+    at = ReduceBlocksQuickly<Block>(args, at);
+  } else {
+    for (; args.bytes - at >= 4 * Block::kBytes; at += 4 * Block::kBytes)
+      ReduceFour<Block>(args, at);
+  }
   at = ReduceEach<Wide>(args, at, args.bytes);
   if constexpr (Narrow::kBytes < Wide::kBytes) at = ReduceEach<Narrow>(args, at, args.bytes);
   reduce_part(at, args.bytes);
