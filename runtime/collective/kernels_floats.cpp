@@ -179,14 +179,15 @@ struct VectorFp16 {
   }
 };
 
-// Quick sums. For an fp32 x of exponent e, let t = (2^k - 1) x, rounded to fp32. Near t, fp32 numbers
-// are 2^(e+k-23) apart, and 2^k x, exact, is a multiple of that; hence 2^k x - t, exact again, is x
-// rounded to a multiple of 2^(e-23+k), that is to 24 - k significant bits. It is rounded to even as
-// t is, since halfway 2^k x is an even multiple. (Where t falls below 2^(e+k), the distance is half
-// of that, but then x exceeds a power of two by less than 2^-k of it and goes there all the same.)
-// With k = 16 this is the rounding to bf16, with k = 13 to fp16, in a product and a fused operation;
-// where that is not fused, its product is exact anyhow. Small sums need no rounding and get none:
-// they are multiples of the smallest subnormal and so have few enough bits for t to be exact.
+// Quick sums. For an fp32 x of exponent e, let t = (2^k - 1) x, rounded to fp32. Near t, fp32
+// numbers are 2^(e+k-23) apart, and 2^k x, exact, is a multiple of that; hence 2^k x - t, exact
+// again, is x rounded to a multiple of 2^(e-23+k), that is to 24 - k significant bits. It is
+// rounded to even as t is, since halfway 2^k x is an even multiple. (Where t falls below 2^(e+k),
+// the distance is half of that, but then x exceeds a power of two by less than 2^-k of it and goes
+// there all the same.) With k = 16 this is the rounding to bf16, with k = 13 to fp16, in a product
+// and a fused operation; where that is not fused, its product is exact anyhow. Small sums need no
+// rounding and get none: they are multiples of the smallest subnormal and so have few enough bits
+// for t to be exact.
 //
 // What does not work is seen in the result. Once 2^k x exceeds the range of fp32, or x is infinite
 // or NaN, the rest of the sum is infinite or NaN. fp16 is scaled by 2^100, so that this includes

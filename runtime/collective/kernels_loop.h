@@ -8,7 +8,7 @@
 // line without pause.
 //
 // A *quick* accumulator (A::kQuick) is right only for ordinary values, which A::Valid tells from
-// the results of a block; other blocks are done again with A::Exact.
+// the first source and the results of a block; other blocks are done again with A::Exact.
 
 #if defined(HCCLRUN_COLLECTIVE_KERNELS_LOOP_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HCCLRUN_COLLECTIVE_KERNELS_LOOP_H_

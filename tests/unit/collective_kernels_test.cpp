@@ -246,7 +246,8 @@ TEST_P(Kernels, ReduceOfLongRanges) {
   }
 }
 
-// Every fp16 and bf16 number against special and random ones.
+// Every fp16 and bf16 number against special and random ones; in sums also with a third source of
+// -0, which changes nothing but takes the way of several steps.
 TEST_P(Kernels, SixteenBitFloatsExhaustively) {
   std::mt19937_64 random(4);
   std::vector<uint16_t> all(65536);
@@ -258,16 +259,21 @@ TEST_P(Kernels, SixteenBitFloatsExhaustively) {
     while (others.size() < 40) others.push_back(random() & 0xffff);
     for (uint64_t other : others) {
       const std::vector<uint16_t> second(all.size(), static_cast<uint16_t>(other));
-      const std::vector<const void*> src = {all.data(), second.data()};
-      std::vector<uint16_t> result(all.size());
-      void* dst = result.data();
-      Reduce(type, op, &dst, 1, src.data(), 2, all.size(), false, accumulator);
-      const Bytes expected = Expected(c, src, all.size());
-      for (size_t i = 0; i < all.size(); ++i) {
-        uint16_t e;
-        std::memcpy(&e, &expected[2 * i], 2);
-        ASSERT_EQ(result[i], e) << std::hex << Name(type) << " " << Name(op) << " of " << i
-                                << " and " << other;
+      const std::vector<uint16_t> zeros(all.size(), 0x8000);
+      for (int nsrc : {2, 3}) {
+        if (nsrc == 3 && (op != ReduceOp::kSum || accumulator != Accumulator::kElementType)) break;
+        std::vector<const void*> src = {all.data(), second.data(), zeros.data()};
+        src.resize(static_cast<size_t>(nsrc));
+        std::vector<uint16_t> result(all.size());
+        void* dst = result.data();
+        Reduce(type, op, &dst, 1, src.data(), nsrc, all.size(), false, accumulator);
+        const Bytes expected = Expected(c, src, all.size());
+        for (size_t i = 0; i < all.size(); ++i) {
+          uint16_t e;
+          std::memcpy(&e, &expected[2 * i], 2);
+          ASSERT_EQ(result[i], e) << std::hex << Name(type) << " " << Name(op) << " of " << i
+                                  << " and " << other << ", " << nsrc << " sources";
+        }
       }
     }
   }
