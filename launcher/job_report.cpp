@@ -1,5 +1,8 @@
 #include "launcher/job_report.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -285,7 +288,29 @@ std::string ReportJson(const JobHistory& history, const WaitGraph& graph, const 
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+// Of a link, a device or a pipe with a reader.
+bool WriteInto(const std::string& path, const std::string& text) {
+  // A pipe without a reader is refused at once instead of waited for.
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (fd < 0) return false;
+  fcntl(fd, F_SETFL, 0);
+  FILE* file = fdopen(fd, "w");
+  bool written = file && fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file) written = fclose(file) == 0 && written;
+  return written;
+}
+
+}  // namespace
+
 std::string WriteWholeFile(const std::string& path, const std::string& text) {
+  // What is no plain file stays what it is, and gets the text.
+  struct stat st;
+  if (lstat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) {
+    if (WriteInto(path, text)) return "";
+    return absl::StrCat(path, " cannot be written: ", strerror(errno));
+  }
   const std::string beside = path + ".part";
   FILE* file = fopen(beside.c_str(), "we");
   bool written = file && fwrite(text.data(), 1, text.size(), file) == text.size();

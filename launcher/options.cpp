@@ -227,9 +227,11 @@ ParsedOptions ParseOptions(int argc, char** argv) {
         break;
       case kReport:
         o.report = optarg;
+        if (o.report.empty()) parsed.error = "--report needs the name of a file";
         break;
       case kTrace:
         o.trace = optarg;
+        if (o.trace.empty()) parsed.error = "--trace needs the name of a file";
         break;
       case kExplain:
         o.explain = true;
@@ -264,6 +266,8 @@ ParsedOptions ParseOptions(int argc, char** argv) {
     parsed.error = absl::StrCat("say how many ranks to start: hcclrun -n N ", o.command[0], " ...");
   } else if (o.gdb_rank >= o.ranks) {
     parsed.error = absl::StrCat("--gdb ", o.gdb_rank, ": the job has the ranks 0 to ", o.ranks - 1);
+  } else if (!o.report.empty() && o.report == o.trace) {
+    parsed.error = absl::StrCat("--report and --trace both name ", o.report, "; give each a file");
   } else if (o.mishap_rank >= o.ranks) {
     parsed.error = absl::StrCat("--kill or --delay of rank ", o.mishap_rank,
                                 ": the job has the ranks 0 to ", o.ranks - 1);

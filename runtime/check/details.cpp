@@ -228,7 +228,7 @@ std::string ExecTimeoutSentence(const Fault& f, bool still) {
     }
     return absl::StrCat(operation, waited, " although all ranks have called it: ",
                         stopped.empty()
-                            ? "some rank is stopped or very slow"
+                            ? "one of them has given up before the others came, or is very slow"
                             : absl::StrCat(Ranks(stopped), stopped.size() == 1 ? " is" : " are",
                                            " stopped by a signal"));
   }

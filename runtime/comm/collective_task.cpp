@@ -17,6 +17,12 @@
 namespace hcclrun {
 namespace {
 
+constexpr uint64_t kClosed = UINT64_MAX;  // Slot::opener of an operation that nobody will open
+// How long a rank that gives up waits for one that executes the operation, which takes milliseconds.
+constexpr int64_t kPatienceMs = 1'000;
+constexpr int64_t kPatienceAfterDeathMs = 50;  // it may be the one that has died
+constexpr int64_t kPatienceSliceNs = 20'000'000;
+
 // One that this thread has no use for at present.
 struct SpareRun {
   std::unique_ptr<CollectiveRun> run;
@@ -69,13 +75,19 @@ CollectiveTask::~CollectiveTask() {
     comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
   if (!settled_) comm_->buffers().End(comm_->name(), descriptor_.stream, queued_by == 0);
   // One that its stream refused has not been called.
-  if (queued_by != 0 && stage_ != Stage::kDone)
+  if (queued_by != 0 && stage_ != Stage::kDone) {
+    if (!GiveUp() && stage_ == Stage::kMatch) {  // all have come
+      stage_ = Stage::kTurn;
+      GiveUp();
+    }
     SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
+  }
   GiveBack(std::move(run_));
 }
 
 bool CollectiveTask::Completed() const {
-  return comm_->view().header->done.completed.load(std::memory_order_seq_cst) > descriptor_.sequence;
+  return comm_->view().header->done.completed.load(std::memory_order_seq_cst) >
+         descriptor_.sequence;
 }
 
 bool CollectiveTask::TryPostNow(bool* last) {
@@ -190,6 +202,34 @@ bool CollectiveTask::BecomeOpener() {
   return seen <= k && opener.compare_exchange_strong(seen, k + 1, std::memory_order_seq_cst);
 }
 
+// Before this rank returns an error and its buffers to their owner: sees to it that nobody executes
+// the operation from now on. False if that is too late and the task has to go on. Before all have
+// arrived it takes its arrival back; afterwards it takes the opener's place, so that there never will
+// be one. (Where each rank executes its share, the missing share keeps the operation from completing;
+// others may still do theirs.) If there is an opener already, the operation is about to be complete,
+// unless who executes it has died or stands still.
+bool CollectiveTask::GiveUp() {
+  const ControlView& view = comm_->view();
+  const uint64_t k = descriptor_.sequence;
+  if (stage_ == Stage::kPost || stage_ == Stage::kDone) return true;
+  if (Completed()) return false;
+  if (stage_ == Stage::kMatch) return TakeBackArrival(view, k);
+  if (stage_ == Stage::kRun && execution_ == Execution::kEachRank) return true;
+  std::atomic<uint64_t>& opener = view.slot(k).opener;
+  uint64_t seen = opener.load(std::memory_order_seq_cst);
+  while (seen <= k) {
+    if (opener.compare_exchange_weak(seen, kClosed, std::memory_order_seq_cst)) return true;
+  }
+  if (seen == kClosed) return true;
+  const AbortCause cause = AbortOf(view).cause;
+  const bool died = cause == AbortCause::kRankDied || cause == AbortCause::kRankFailed;
+  const Deadline patience = Deadline::After(died ? kPatienceAfterDeathMs : kPatienceMs);
+  auto over = [this] { return Completed() || EachRankChosen(); };
+  while (!over() && !patience.passed())
+    view.header->event.WaitOnce(over, patience.Remaining(kPatienceSliceNs));
+  return !Completed();
+}
+
 bool CollectiveTask::EachRankChosen() const {
   const uint64_t k = descriptor_.sequence;
   return comm_->view().slot(k).each_rank.load(std::memory_order_seq_cst) == k + 1;
@@ -298,7 +338,6 @@ Fault CollectiveTask::Trouble() {
   }
   if (deadline_.passed() && !CanGoOn()) {
     Lifeline::AskForReport(ReportCause::kExecTimeout);
-    SetAbort(view, AbortCause::kTimeout, comm_->rank());
     return LateFault();
   }
   return Fault::None();
@@ -335,7 +374,9 @@ Task::Progress CollectiveTask::Go(Fault* fault) {
       return Progress::kWaiting;
     }
     // A rank may have gone right after it did its part: what can go on, goes on.
-    if (CanGoOn()) continue;
+    if (CanGoOn() || !GiveUp()) continue;
+    if (trouble.kind == FaultKind::kExecTimeout)
+      SetAbort(comm_->view(), AbortCause::kTimeout, comm_->rank());
     *fault = std::move(trouble);
     stage_ = Stage::kDone;
     return Progress::kDone;

@@ -79,6 +79,7 @@ class CollectiveTask : public Task {
   Fault BeginOwnShare();
   bool BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault);
   bool BecomeOpener();
+  bool GiveUp();
   bool EachRankChosen() const;
   Fault OwnAddress(const Buffer& buffer, const char* parameter, char** address) const;
   // Makes the run of the own pieces, or with `for_all` of everybody's.

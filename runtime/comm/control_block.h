@@ -217,11 +217,11 @@ struct ControlView {
   uint32_t size = 0;
   ControlHeader* header = nullptr;
   RankRecord* ranks = nullptr;
-  WindowEntry* windows = nullptr;           // [2][ranks]
-  Slot* slots = nullptr;                    // [kRingSlots]
-  PostedCall* calls = nullptr;              // [kRingSlots][ranks]
-  RankEvent* rank_events = nullptr;         // [ranks]
-  TransferChannel* channels = nullptr;      // [ranks][ranks]: sender, receiver
+  WindowEntry* windows = nullptr;       // [2][ranks]
+  Slot* slots = nullptr;                // [kRingSlots]
+  PostedCall* calls = nullptr;          // [kRingSlots][ranks]
+  RankEvent* rank_events = nullptr;     // [ranks]
+  TransferChannel* channels = nullptr;  // [ranks][ranks]: sender, receiver
 
   static uint64_t BytesFor(uint32_t ranks) { return Lay(nullptr, ranks).second; }
   // All but the channels, which come last, from the start of a page.

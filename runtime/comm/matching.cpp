@@ -86,6 +86,16 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
   return true;
 }
 
+bool TakeBackArrival(const ControlView& view, uint64_t sequence) {
+  std::atomic<uint32_t>& arrivals = view.slot(sequence).arrived;
+  uint32_t arrived = arrivals.load(std::memory_order_seq_cst);
+  while (arrived > 0 && arrived < view.size) {
+    if (arrivals.compare_exchange_weak(arrived, arrived - 1, std::memory_order_seq_cst))
+      return true;
+  }
+  return false;
+}
+
 void Snapshot(const ControlView& view, uint64_t sequence, std::vector<Descriptor>* all) {
   const uint32_t ranks = view.size;
   all->resize(ranks);
@@ -158,8 +168,8 @@ Completion CompletionOf(const ControlView& view, uint64_t sequence) {
                 : slot.completed_ns.load(std::memory_order_relaxed);
   // Where the bits may be about a later operation of the slot, it has been recycled, which only who
   // was alone can have done as long as this rank has not left.
-  const bool about_this = after < sequence + kRingSlots ||
-                          slot.epoch.load(std::memory_order_seq_cst) == sequence;
+  const bool about_this =
+      after < sequence + kRingSlots || slot.epoch.load(std::memory_order_seq_cst) == sequence;
   c.left = alone || !about_this;
   c.path = about_this && alone ? (window ? Path::kWindow : Path::kBuffered)
                                : static_cast<Path>(slot.path.load(std::memory_order_relaxed));

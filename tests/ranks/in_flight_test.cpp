@@ -1,7 +1,10 @@
 // Memory that is given back while an operation on it is queued (semantics A.7, C.5 item 3): nothing
 // crashes, nobody waits for ever, and memory of others stays as it is.
 
+#include <atomic>
 #include <functional>
+#include <thread>
+#include <vector>
 
 #include "support/rank_session.h"
 #include "support/rank_test.h"
@@ -55,6 +58,44 @@ RANK_TEST(InFlight, FreedUnderATransfer) {
     return HCCL_SUCCESS;
   });
 }
+
+// Run with a short execution timeout. Rank 0 comes to an operation when the others have given it up
+// and use their buffers for something else: it fails there, too, and writes nothing.
+void ComeAfterTheOthersGaveUp(RankGroup& ranks, uint64_t count) {
+  if (ranks.size() == 1) return;
+  Session s(ranks);
+  DeviceMemory in(count * 4), out(count * 4);
+  const std::vector<int32_t> reused(count, 0x55);
+  UploadValues(in.data(), std::vector<int32_t>(count, 1));
+  std::atomic<bool> go{false};
+  if (s.rank() == 0) {
+    REQUIRE_OK(aclrtLaunchHostFunc(
+        s.stream(),
+        [](void* flag) {
+          while (!static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_acquire))
+            std::this_thread::yield();
+        },
+        &go));
+  }
+  ASSERT_EQ(HcclAllReduce(in.data(), out.data(), count, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                          s.comm(), s.stream()),
+            HCCL_SUCCESS);
+  if (s.rank() != 0) {
+    EXPECT_EQ(s.Synchronize(), 507017);
+  }
+  UploadValues(out.data(), reused);
+  ranks.Meet();
+  go.store(true, std::memory_order_release);
+  if (s.rank() == 0) {
+    EXPECT_EQ(s.Synchronize(), 507017);
+  }
+  ranks.Meet();
+  EXPECT_EQ(DownloadValues<int32_t>(out.data(), count), reused);
+}
+
+RANK_TEST(GivenUp, ShortOperation) { ComeAfterTheOthersGaveUp(ranks, 2); }
+RANK_TEST(GivenUp, SharedOperation) { ComeAfterTheOthersGaveUp(ranks, 20'000); }
+RANK_TEST(GivenUp, LongOperation) { ComeAfterTheOthersGaveUp(ranks, 1'000'000); }
 
 }  // namespace
 }  // namespace hcclrun::testing
