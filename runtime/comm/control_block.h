@@ -87,7 +87,11 @@ enum DescriptorFlag : uint8_t {
 //     complete. This saves every other rank two misses on a line that all of them write. To a rank
 //     that still waits, `arrived` and `failure` of a recycled slot mean nothing: it looks at
 //     `completed` after them, which it then sees.
-// arrived, reference, failure, left and barrier grow by seq_cst read-modify-writes: they are also
+//  5. A rank that gives up (time-out, abort, a stream that is dropped) returns buffers to their owner,
+//     so nobody may execute the operation afterwards. Before all have arrived it takes its arrival
+//     back (compare-exchange), so that all arrivals never come together; when they have, it makes
+//     itself an opener who opens nothing (all ones). If there is an opener it waits for `completed`.
+// But for 5, arrived, reference, failure, left and barrier grow by seq_cst read-modify-writes: they are also
 // conditions of EventCount waits. `posted` is written by one rank and only read by the others.
 struct alignas(64) Slot {
   std::atomic<uint64_t> epoch;
@@ -97,7 +101,8 @@ struct alignas(64) Slot {
   std::atomic<uint32_t> left;
   std::atomic<uint64_t> barrier;      // arrivals at the phases' ends so far
   std::atomic<int64_t> completed_ns;  // NowNs() of the last phase's end
-  std::atomic<uint64_t> opener;       // sequence + 1 of the last operation that was opened
+  std::atomic<uint64_t> opener;       // sequence + 1 of the last operation that was opened; all
+                                      // ones: no more will be
   std::atomic<uint64_t> each_rank;    // sequence + 1 of the last whose opener chose that
   std::atomic<uint32_t> path;         // Path, with an opener; published by `completed`. It and
                                       // completed_ns stay until the next operation in the slot is

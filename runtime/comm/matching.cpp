@@ -90,8 +90,12 @@ bool TakeBackArrival(const ControlView& view, uint64_t sequence) {
   std::atomic<uint32_t>& arrivals = view.slot(sequence).arrived;
   uint32_t arrived = arrivals.load(std::memory_order_seq_cst);
   while (arrived > 0 && arrived < view.size) {
-    if (arrivals.compare_exchange_weak(arrived, arrived - 1, std::memory_order_seq_cst))
-      return true;
+    if (!arrivals.compare_exchange_weak(arrived, arrived - 1, std::memory_order_seq_cst)) continue;
+    if (view.header->done.completed.load(std::memory_order_seq_cst) <= sequence) return true;
+    // It was complete a moment ago, and this is an arrival at a later operation of the slot.
+    arrivals.fetch_add(1, std::memory_order_seq_cst);
+    view.header->event.Notify();
+    return false;
   }
   return false;
 }
