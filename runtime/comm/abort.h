@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "base/clock.h"
 #include "comm/control_block.h"
 
 namespace hcclrun {
@@ -27,5 +28,14 @@ inline void SetAbort(const ControlView& view, AbortCause cause, uint32_t rank) {
                                                   std::memory_order_seq_cst);
   view.NotifyAll();
 }
+
+// How long a rank that gives an operation up waits for those that are at it, which takes them
+// milliseconds; less after a death, since it may be one of them that has died.
+inline Deadline PatienceToGiveUp(const ControlView& view) {
+  const AbortCause cause = AbortOf(view).cause;
+  const bool died = cause == AbortCause::kRankDied || cause == AbortCause::kRankFailed;
+  return Deadline::After(died ? 50 : 1'000);
+}
+inline constexpr int64_t kPatienceSliceNs = 1'000'000;  // they do not wake this rank for it
 
 }  // namespace hcclrun

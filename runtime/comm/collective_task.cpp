@@ -18,10 +18,6 @@ namespace hcclrun {
 namespace {
 
 constexpr uint64_t kClosed = UINT64_MAX;  // Slot::opener of an operation that nobody will open
-// How long a rank that gives up waits for one that executes the operation, which takes milliseconds.
-constexpr int64_t kPatienceMs = 1'000;
-constexpr int64_t kPatienceAfterDeathMs = 50;  // it may be the one that has died
-constexpr int64_t kPatienceSliceNs = 20'000'000;
 
 // One that this thread has no use for at present.
 struct SpareRun {
@@ -221,9 +217,7 @@ bool CollectiveTask::GiveUp() {
     if (opener.compare_exchange_weak(seen, kClosed, std::memory_order_seq_cst)) return true;
   }
   if (seen == kClosed) return true;
-  const AbortCause cause = AbortOf(view).cause;
-  const bool died = cause == AbortCause::kRankDied || cause == AbortCause::kRankFailed;
-  const Deadline patience = Deadline::After(died ? kPatienceAfterDeathMs : kPatienceMs);
+  const Deadline patience = PatienceToGiveUp(view);
   auto over = [this] { return Completed() || EachRankChosen(); };
   while (!over() && !patience.passed())
     view.header->event.WaitOnce(over, patience.Remaining(kPatienceSliceNs));

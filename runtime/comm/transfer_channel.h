@@ -14,6 +14,9 @@
 //  3. moved == parts: the transfer is complete. Each end counts itself in `left`; the second resets
 //     the slot and stores the next generation: only now may anybody write into it again. Neither end
 //     touches the slot after it has left.
+// An end that gives up (time-out, abort, a stream that is dropped) takes its bit back if it is the
+// only one (compare-exchange), or else counts all parts as claimed and waits for those that its peer
+// is moving: its buffer is its owner's again afterwards.
 // An end that dies leaves a bit unset or a part unmoved for ever; the other end finds out by the
 // abort word or the peer's RankRecord, at least every 200 ms. Nothing is repaired afterwards.
 
@@ -32,7 +35,7 @@ struct TransferCall {
   uint64_t number;  // of the call among the rank's transfers on this communicator
   uint32_t call;    // CallId
   uint32_t stream;
-  uint8_t dtype;      // DataType
+  uint8_t dtype;       // DataType
   uint8_t is_private;  // only this end can address the buffer (receivers only)
   uint8_t is_skipped;  // its stream stops after a failure: the transfer fails on both ends
   uint8_t padding[13];
@@ -45,9 +48,9 @@ struct alignas(64) TransferSlot {
   std::atomic<uint64_t> generation;
   std::atomic<uint32_t> ends;  // bit per TransferEnd that has posted
   std::atomic<uint32_t> left;
-  std::atomic<uint32_t> claimed, moved;   // parts
-  std::atomic<int64_t> completed_ns;      // NowNs() when the last part was moved
-  TransferCall calls[2];                  // by TransferEnd
+  std::atomic<uint32_t> claimed, moved;  // parts
+  std::atomic<int64_t> completed_ns;     // NowNs() when the last part was moved
+  TransferCall calls[2];                 // by TransferEnd
 };
 static_assert(sizeof(TransferSlot) == 128);
 

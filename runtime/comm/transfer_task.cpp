@@ -18,6 +18,11 @@ namespace {
 
 using Stage = Transfer::Stage;
 
+// TransferSlot::claimed of a transfer that was given up; claims on top do not overflow it.
+constexpr uint32_t kAllClaimed = UINT32_MAX / 2;
+
+constexpr uint64_t PartsOf(uint64_t bytes) { return (bytes + kTransferPart - 1) / kTransferPart; }
+
 constexpr uint32_t Bit(TransferEnd end) { return 1u << end; }
 constexpr TransferEnd Other(TransferEnd end) {
   return end == kSenderEnd ? kReceiverEnd : kSenderEnd;
@@ -55,7 +60,10 @@ TransferTask::TransferTask(TransferTask&& other) noexcept
 TransferTask::~TransferTask() {
   if (started_ && !settled_)
     comm_->view().ranks[comm_->rank()].transfers_done.fetch_add(1, std::memory_order_seq_cst);
-  if (queued_by != 0 && !over_) SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
+  if (queued_by != 0 && !over_) {
+    for (const Transfer& t : transfers_) GiveUp(t);
+    SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
+  }
   for (uint64_t offset : copies_) comm_->device()->heap().Free(offset);
 }
 
@@ -119,7 +127,7 @@ Fault TransferTask::Match(Transfer& t) {
       theirs.dtype != t.call.dtype)
     return FaultOf(FaultKind::kTransferMismatch, t);
   const uint64_t heap = comm_->heap_bytes(t.peer);
-  t.parts = (t.buffer.bytes + kTransferPart - 1) / kTransferPart;
+  t.parts = PartsOf(t.buffer.bytes);
   if (t.buffer.is_private) {
     if (Fault f = CheckDeviceRange(t.buffer.address, t.buffer.bytes, "recvBuf")) return f;
   }
@@ -175,6 +183,25 @@ void TransferTask::Leave(Transfer& t) {
                         std::memory_order_seq_cst);  // publishes the resets
   comm_->view().event_of(t.peer).Notify();
   comm_->view().event_of(comm_->rank()).Notify();  // another stream's task
+}
+
+// Before this rank returns an error and its buffer to its owner: sees to it that the peer moves
+// nothing from now on. Where the peer has not come, its end is taken back, so that both are never
+// there together; otherwise all parts count as claimed, and those that the peer is moving are waited
+// for, unless it has died or stands still. Either way the peer's transfer fails by the abort word.
+void TransferTask::GiveUp(const Transfer& t) const {
+  if (t.stage != Stage::kMatch && t.stage != Stage::kMove) return;
+  TransferSlot& slot = SlotOf(t);
+  uint32_t alone = Bit(t.end);
+  if (slot.ends.compare_exchange_strong(alone, 0, std::memory_order_seq_cst)) return;
+  const uint64_t parts = PartsOf(t.buffer.bytes);
+  const uint64_t claimed =
+      std::min<uint64_t>(slot.claimed.exchange(kAllClaimed, std::memory_order_seq_cst), parts);
+  auto over = [&] { return slot.moved.load(std::memory_order_seq_cst) >= claimed; };
+  const Deadline patience = PatienceToGiveUp(comm_->view());
+  while (!over() && !patience.passed()) {
+    comm_->view().event_of(comm_->rank()).WaitOnce(over, patience.Remaining(kPatienceSliceNs));
+  }
 }
 
 bool TransferTask::Step(Transfer& t, Fault* fault) {
@@ -271,6 +298,7 @@ Task::Progress TransferTask::Go(Fault* fault) {
     }
     // A peer may have gone right after it did its part: what can go on, goes on.
     if (AnyCanGoOn()) continue;
+    for (const Transfer& t : transfers_) GiveUp(t);
     *fault = fault_ ? std::move(fault_) : std::move(trouble);
     return Progress::kDone;
   }

@@ -70,6 +70,7 @@ class TransferTask : public Task {
   Fault Match(Transfer& t);
   bool Move(Transfer& t);
   void Leave(Transfer& t);
+  void GiveUp(const Transfer& t) const;
   // Makes a buffer that only this process can address one that the receiver can.
   Fault CopyOutPrivateSends();
   Fault Trouble();  // what makes waiting pointless, if anything
