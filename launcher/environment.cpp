@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/injection.h"
 #include "base/job.h"
 #include "shm/socket.h"
 
@@ -37,7 +38,7 @@ void LeaveOuterJob() {
   if (!getenv(kEnvJob)) return;
   if (getenv(kEnvServers)) unsetenv(kRankTableFile);
   for (const char* name : {kEnvJob, kEnvSecret, kEnvLifeline, kEnvRank, kEnvSize, kEnvDeviceCount,
-                           kEnvSharedRootInfo, kEnvServers, kEnvSuperPods}) {
+                           kEnvSharedRootInfo, kEnvServers, kEnvSuperPods, kEnvInject}) {
     unsetenv(name);
   }
 }

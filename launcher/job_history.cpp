@@ -181,15 +181,14 @@ const RecordedCall* JobHistory::FindCall(int rank, uint32_t comm, OperationRecor
   return nullptr;
 }
 
-JobHistory CopyHistory(const JobPage& page, char* base) {
+JobHistory CopyHistory(const RecorderLayout& layout, size_t ranks, char* base) {
   JobHistory history;
-  const RecorderLayout layout = page.recorder;
   const Clock clock(layout);
   history.start_ns = layout.start_ns;
   history.now_ns = clock.now_ns();
-  history.ranks.resize(page.ranks);
-  for (uint32_t r = 0; r < page.ranks; r++)
-    CopyRank(RecorderView::At(base, layout, r), clock, &history.ranks[r]);
+  history.ranks.resize(ranks);
+  for (size_t r = 0; r < ranks; r++)
+    CopyRank(RecorderView::At(base, layout, static_cast<uint32_t>(r)), clock, &history.ranks[r]);
   return history;
 }
 

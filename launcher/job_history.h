@@ -93,7 +93,7 @@ struct JobHistory {
 };
 
 // What the recorder holds; what only the launcher knows of its ranks is left empty.
-JobHistory CopyHistory(const JobPage& page, char* base);
+JobHistory CopyHistory(const RecorderLayout& layout, size_t ranks, char* base);
 
 // "HcclAllReduce #41 of communicator world", "HcclSend #3 to rank 1 of communicator world",
 // "HcclCommSymWinDeregister of communicator world after operation #2".

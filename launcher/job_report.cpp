@@ -1,7 +1,9 @@
 #include "launcher/job_report.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,9 +13,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/rank_list.h"
 #include "collective/types.h"
+#include "launcher/fd.h"
 #include "launcher/hardware_paths.h"
 
 namespace hcclrun {
@@ -290,16 +294,30 @@ std::string ReportJson(const JobHistory& history, const WaitGraph& graph, const 
 
 namespace {
 
-// Of a link, a device or a pipe with a reader.
+constexpr int64_t kReaderPatienceMs = 2'000;
+
+// Into a link's target, a device or a pipe. A pipe without a reader is refused at once, one whose
+// reader does not read after a while: the launcher has a job to end.
 bool WriteInto(const std::string& path, const std::string& text) {
-  // A pipe without a reader is refused at once instead of waited for.
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (fd < 0) return false;
-  fcntl(fd, F_SETFL, 0);
-  FILE* file = fdopen(fd, "w");
-  bool written = file && fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file) written = fclose(file) == 0 && written;
-  return written;
+  const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
+  if (!fd.valid()) return false;
+  const Deadline deadline = Deadline::After(kReaderPatienceMs);
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t n = write(fd.get(), text.data() + at, text.size() - at);
+    if (n >= 0) {
+      at += static_cast<size_t>(n);
+    } else if (errno == EAGAIN) {
+      if (deadline.passed()) {
+        errno = ETIMEDOUT;
+        return false;
+      }
+      pollfd room = {fd.get(), POLLOUT, 0};
+      poll(&room, 1, 100);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace

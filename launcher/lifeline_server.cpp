@@ -43,7 +43,10 @@ LifelineServer::~LifelineServer() {
   if (socket_.valid()) loop_->Forget(socket_.get());
 }
 
-Fault LifelineServer::Start(const JobIdentity& identity, JobPage* page, int page_fd) {
+Fault LifelineServer::Start(const JobIdentity& identity, JobPage* page, int page_fd, uint32_t ranks,
+                            const RecorderLayout& recorder) {
+  recorder_ = recorder;
+  recorded_.assign(ranks, false);
   identity_ = identity;
   page_ = page;
   page_fd_ = page_fd;
@@ -103,7 +106,7 @@ void LifelineServer::GreetRank(Connection* connection, const LifelineHello& hell
   LifelineWelcome welcome = {kJobPageMagic, kLifelineVersion, 0, 0};
   if (!SecretMatches(hello.secret)) {
     welcome.status = 1;
-  } else if (hello.rank < 0 || uint32_t(hello.rank) >= page_->ranks) {
+  } else if (hello.rank < 0 || uint32_t(hello.rank) >= recorded_.size()) {
     welcome.status = 2;
   }
   bool accepted = welcome.status == 0 && hello.version == kLifelineVersion;
@@ -113,11 +116,12 @@ void LifelineServer::GreetRank(Connection* connection, const LifelineHello& hell
     if (connections_of(hello.rank) == 0) {
       Clear(&page_->activity[hello.rank]);
       // One process of the rank writes there.
-      if (const RecorderLayout& recorder = page_->recorder; recorder.offset) {
-        welcome.records = 1;
-        memset(reinterpret_cast<char*>(page_) + recorder.offset + recorder.stride * hello.rank, 0,
-               recorder.stride);
+      welcome.records = 1;
+      if (recorded_[hello.rank]) {
+        memset(reinterpret_cast<char*>(page_) + recorder_.offset + recorder_.stride * hello.rank, 0,
+               recorder_.stride);
       }
+      recorded_[hello.rank] = true;
     }
     Result<PeerCredentials> peer = PeerOf(fd);
     connection->kind = Connection::kRank;
@@ -139,8 +143,8 @@ void LifelineServer::GreetShim(Connection* connection, const ShimHello& hello) {
   int fd = connection->socket.get();
   if (!SecretMatches(hello.secret)) {
     welcome.status = 1;
-  } else if (hello.rank < 0 || uint32_t(hello.rank) >= page_->ranks ||
-             (hello.size != 0 && uint32_t(hello.size) != page_->ranks) ||
+  } else if (hello.rank < 0 || uint32_t(hello.rank) >= recorded_.size() ||
+             (hello.size != 0 && uint32_t(hello.size) != recorded_.size()) ||
              !listener_->OnShim(hello.rank, fd, &streams)) {
     welcome.status = 2;
   }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "base/fault.h"
 #include "launcher/environment.h"
@@ -41,8 +42,10 @@ class LifelineServer {
 
   LifelineServer(EventLoop* loop, Listener* listener);
   ~LifelineServer();
-  // `page`, with the flight recorder behind it, stays the caller's and outlives this object.
-  Fault Start(const JobIdentity& identity, JobPage* page, int page_fd);
+  // `page`, with the flight recorder behind it, stays the caller's and outlives this object. What is
+  // used as an index or a place, also of the page's constants, is the launcher's own copy.
+  Fault Start(const JobIdentity& identity, JobPage* page, int page_fd, uint32_t ranks,
+              const RecorderLayout& recorder);
   void SendOrder(int connection, const ShimOrder& order);
   int connections_of(int rank) const;  // processes of the rank that have the library loaded
 
@@ -64,6 +67,8 @@ class LifelineServer {
   Listener* listener_;
   JobIdentity identity_;
   JobPage* page_ = nullptr;
+  RecorderLayout recorder_ = {};
+  std::vector<bool> recorded_;  // by rank: whether its area of the recorder has been used
   int page_fd_ = -1;
   UniqueFd socket_;
   std::map<int, Connection> connections_;

@@ -159,15 +159,15 @@ int Supervisor::PreparePage() {
                                "; hcclrun doctor shows what this machine allows"));
     return 1;
   };
-  RecorderLayout recorder = RecorderLayout::For(
-      static_cast<uint32_t>(options_.ranks),
-      !options_.trace.empty() || options_.explain || options_.a3_report);
+  RecorderLayout& recorder = recorder_;
+  recorder = RecorderLayout::For(static_cast<uint32_t>(options_.ranks),
+                                 !options_.trace.empty() || options_.explain || options_.a3_report);
   recorder.offset = (sizeof(JobPage) + 4095) & ~uint64_t{4095};
   const uint64_t bytes = recorder.offset + recorder.stride * static_cast<uint64_t>(options_.ranks);
   Result<MemoryObject> object = MemoryObject::Create(bytes);
   if (!object.ok()) return refuse("the job's shared page", object.fault());
   page_object_ = std::move(*object);
-  if (Fault f = page_object_.Commit(0, bytes)) return refuse("the job's shared page", f);
+  if (Fault f = page_object_.EnsurePages(0, bytes)) return refuse("the job's shared page", f);
   Result<boost::interprocess::mapped_region> region = page_object_.Map();
   if (!region.ok()) return refuse("the job's shared page", region.fault());
   page_region_ = std::move(*region);
@@ -184,7 +184,8 @@ int Supervisor::PreparePage() {
   page_->memory_limit_bytes = limit ? limit : MachineMemoryAvailable();
   for (int r = 0; r < options_.ranks; r++)
     page_->activity[r].waiting_for.store(-1, std::memory_order_relaxed);
-  if (Fault f = server_.Start(identity_, page_, page_object_.fd()))
+  if (Fault f = server_.Start(identity_, page_, page_object_.fd(),
+                              static_cast<uint32_t>(options_.ranks), recorder_))
     return refuse("the lifeline socket", f);
   return 0;
 }

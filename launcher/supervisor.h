@@ -120,6 +120,7 @@ class Supervisor : private LifelineServer::Listener {
   JobHistory TakeHistory() const;
   bool Stopped(const Rank& rank) const;
   void Report(const std::string& why);
+  void TellReport(const std::string& why);  // about history_
   void WriteReport(const std::string& json);
   void FinalReports(const std::string& verdict);
 
@@ -132,6 +133,7 @@ class Supervisor : private LifelineServer::Listener {
   MemoryObject page_object_;
   boost::interprocess::mapped_region page_region_;
   JobPage* page_ = nullptr;
+  RecorderLayout recorder_ = {};  // of the flight recorder behind the page
   std::unique_ptr<Guard> guard_;
   std::string rank_table_path_;  // empty: no --servers
   RankTableFile rank_table_;

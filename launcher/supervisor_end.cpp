@@ -214,8 +214,10 @@ void Supervisor::BeginEnding(VerdictFacts::Cause cause, Stage stage) {
   bool early = cause == VerdictFacts::Cause::kRankFailed && !early_snapshot_.empty() &&
                NowNs() - early_snapshot_ns_ < kFreshNs;
   if (!interrupted_) facts_.ranks = early ? early_snapshot_ : Snapshot();
-  if (!options_.report.empty() && history_.ranks.empty()) {
+  // What a rank that gave up has asked for shows how things stood; what Ctrl-\\ did is old.
+  if (!options_.report.empty() && !asked_report_ && cause != VerdictFacts::Cause::kTimeout) {
     history_ = TakeHistory();
+    history_why_.clear();
     graph_ = FindWaits(history_);
   }
   if (page_) {

@@ -27,7 +27,8 @@ std::string EndText(int status) {
 }  // namespace
 
 JobHistory Supervisor::TakeHistory() const {
-  JobHistory history = CopyHistory(*page_, static_cast<char*>(page_region_.get_address()));
+  JobHistory history =
+      CopyHistory(recorder_, ranks_.size(), static_cast<char*>(page_region_.get_address()));
   for (size_t i = 0; i < ranks_.size(); i++) {
     const Rank& rank = ranks_[i];
     RankHistory& h = history.ranks[i];
@@ -50,6 +51,10 @@ bool Supervisor::Stopped(const Rank& rank) const {
 
 void Supervisor::Report(const std::string& why) {
   history_ = TakeHistory();
+  TellReport(why);
+}
+
+void Supervisor::TellReport(const std::string& why) {
   history_why_ = why;
   graph_ = FindWaits(history_);
   for (const std::string& line : ReportLines(history_, graph_, why))
@@ -69,18 +74,18 @@ void Supervisor::OnReportAsked(int rank, const LifelineAsk& ask) {
   // Who asked before the last copy was taken is in it.
   const bool answered =
       static_cast<int32_t>(page_->reports_taken.load(std::memory_order_relaxed) - ask.number) >= 0;
-  if (!answered && !ending_ && !asked_report_) {
-    asked_report_ = true;
-    Report(absl::StrCat("rank ", rank, " gives up waiting (",
-                        ask.cause == static_cast<uint32_t>(ReportCause::kConnectTimeout)
-                            ? "HCCL_CONNECT_TIMEOUT"
-                            : "HCCL_EXEC_TIMEOUT",
-                        ")"));
-  }
   if (answered) return;
-  page_->reports_taken.store(page_->reports_asked.load(std::memory_order_relaxed),
-                             std::memory_order_release);
+  const uint32_t asked = page_->reports_asked.load(std::memory_order_relaxed);
+  const bool first = !ending_ && !asked_report_;
+  if (first) history_ = TakeHistory();
+  // They need not wait until all is told.
+  page_->reports_taken.store(asked, std::memory_order_release);
   FutexWakeAll(&page_->reports_taken);
+  if (!first) return;
+  asked_report_ = true;
+  const bool connecting = ask.cause == static_cast<uint32_t>(ReportCause::kConnectTimeout);
+  TellReport(absl::StrCat("rank ", rank, " gives up waiting (",
+                          connecting ? "HCCL_CONNECT_TIMEOUT" : "HCCL_EXEC_TIMEOUT", ")"));
 }
 
 // The end of the job, with or without failures.

@@ -177,7 +177,6 @@ class Builder {
   void AddStream(int rank, const RecordedWaiter& w) {
     const RankHistory& history = Rank(rank);
     const size_t from = Node(WaitNode::kStream, rank, w.id);
-    graph_.nodes[from].waits = true;
     const RecordedCommunicator* c = history.communicator(w.comm);
     const RecordedCall* call =
         c ? history_.FindCall(rank, w.comm, OperationRecord::kCollective, w.sequence) : nullptr;
@@ -232,7 +231,6 @@ class Builder {
   void AddThread(int rank, const RecordedWaiter& w) {
     const RankHistory& history = Rank(rank);
     const size_t from = Node(WaitNode::kThread, rank, w.id);
-    graph_.nodes[from].waits = true;
     const char* name = CallName(static_cast<CallId>(w.call));
     const RecordedCommunicator* c = history.communicator(w.comm);
     switch (w.kind) {
@@ -357,7 +355,6 @@ std::string HintOf(const WaitGraph& graph, const std::vector<size_t>& cycle) {
 void FindCycles(WaitGraph* graph) {
   const std::vector<std::vector<size_t>> out = EdgesOut(*graph);
   std::set<size_t> covered;  // nodes of cycles found
-  std::set<std::string> told;
   for (size_t n = 0; n < graph->nodes.size() && graph->cycles.size() < 8; n++) {
     if (covered.count(n)) continue;
     std::vector<size_t> cycle = CycleThrough(*graph, out, n);

@@ -22,7 +22,6 @@ struct WaitNode {
   Kind kind = kThread;
   int rank = -1;    // of the job; -1 for kAbsent
   uint64_t id = 0;  // of the thread (0: whichever it will be) or stream
-  bool waits = false;
   std::string absent;  // kAbsent: "rank 3 of communicator tp, which no process has made"
 };
 

@@ -7,6 +7,7 @@ seconds=${1:-600}
 [ $# -eq 0 ] || shift
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(rank_table config environment command_line rendezvous peer)
+scripts/setup.sh test
 if ! command -v clang++ >/dev/null; then
   echo "-- needs clang: apt-get install clang" >&2
   exit 1
@@ -26,6 +27,6 @@ for target in "${targets[@]}"; do
   ASCEND_GLOBAL_LOG_LEVEL=4 build-fuzz/bin/fuzz_"$target" -max_total_time="$seconds" -max_len=4096 -timeout=20 \
     -print_final_stats=1 -artifact_prefix=build-fuzz/found/"$target"- "$corpus" tests/fuzz/corpus/"$target" \
     >build-fuzz/"$target".log 2>&1 || failed=1
-  grep -E 'stat::number_of_executed_units|^SUMMARY|ERROR' build-fuzz/"$target".log | head -n 5
+  grep -E 'stat::number_of_executed_units|^SUMMARY|ERROR' build-fuzz/"$target".log | head -n 5 || tail -n 20 build-fuzz/"$target".log
 done
 exit $failed

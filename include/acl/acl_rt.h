@@ -127,8 +127,8 @@ typedef void *aclrtFuncHandle;
 
 /*
  * From now on callback runs for every task that fails, on a thread of the library, inside a
- * synchronising call or in the call that queues a task, before the task counts as complete; the last callback set counts, NULL is
- * none. It must not call what waits for streams.
+ * synchronising call or in the call that queues a task, before the task counts as complete; the
+ * last callback set counts, NULL is none. It must not call what waits for streams.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
+#include "base/job.h"
 #include "shm/lifeline.h"
 #include "shm/process_watch.h"
 #include "shm/recorder.h"
@@ -16,8 +17,8 @@ namespace {
 // The last operation that the process recorded: " after HcclAllReduce #41 of communicator world".
 // What another rank wrote is copied and not trusted.
 std::string LastOperation(JobPage* page, uint32_t rank) {
-  const RecorderLayout layout = page->recorder;
-  if (layout.offset == 0 || !Recorder::Mine()) return "";
+  if (!Recorder::Mine()) return "";
+  const RecorderLayout& layout = Recorder::Mine()->layout;  // checked when it was taken
   const RecorderView view = RecorderView::At(reinterpret_cast<char*>(page), layout, rank);
   const uint64_t number = view.next->load(std::memory_order_acquire);
   const OperationRecord& r = view.operation(number);
@@ -43,7 +44,8 @@ std::string PeerDoing(int32_t pid) {
   if (pid <= 0 || pid == getpid()) return "";  // not known, or a rank in a thread of this process
   if (ProcessStopped(pid)) return "stopped by a signal (SIGCONT lets it go on)";
   JobPage* page = Lifeline::Page();
-  for (uint32_t r = 0; page && r < page->ranks; r++) {
+  const auto ranks = static_cast<uint32_t>(Job::Get().size());
+  for (uint32_t r = 0; page && r < ranks; r++) {
     const RankActivity& activity = page->activity[r];
     if (activity.pid.load(std::memory_order_relaxed) != pid) continue;
     if (activity.inside.load(std::memory_order_relaxed) == 0) return "";

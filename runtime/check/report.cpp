@@ -73,7 +73,8 @@ ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
     activity->calls.store(activity->calls.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
     thread_ = Recorder::Thread();
-    if (!thread_) return;
+  }
+  if (thread_) {
     thread_->call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
     thread_->entered.store(Recorder::Now(*Recorder::Mine()), std::memory_order_relaxed);
     thread_->inside.store(1, std::memory_order_relaxed);

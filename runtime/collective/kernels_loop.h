@@ -3,8 +3,8 @@
 //
 // Blocks of four accumulators of the widest vectors, then single ones, then 16-byte ones, then a
 // padded one. A block takes whole cache lines from each source and gives whole lines to each
-// destination before it goes on to the next place: ranks' buffers often lie at equal distances,
-// where more than a few lines at a time would evict each other, and streaming stores must fill a
+// destination before it goes on to the next place (quick accumulators give them during the steps of
+// the next block): ranks' buffers often lie at equal distances, where more than a few lines at a time would evict each other, and streaming stores must fill a
 // line without pause.
 //
 // A *quick* accumulator (A::kQuick) is right only for ordinary values, which A::Valid tells from

@@ -6,7 +6,8 @@
 // and receives, committed, fills the constants and hands its descriptor to every rank; it disappears
 // with the last mapping. A rank gives a channel pages before it first uses it. There is no lock in
 // it. Everything a rank takes from it that can lead to an address is copied first and validated
-// then (matching.cpp), so that a corrupted peer cannot make this process write outside the heaps.
+// then (collective_run.cpp, short_operation.cpp, transfer_task.cpp, communicator.cpp,
+// symmetric_heap.cpp), so that a corrupted peer cannot make this process write outside the heaps.
 //
 // When a rank dies: its process watchers in the other ranks set the abort word (first cause wins)
 // and notify; every wait looks at the abort word at least every 200 ms. Nothing is repaired
@@ -90,9 +91,13 @@ enum DescriptorFlag : uint8_t {
 //  5. A rank that gives up (time-out, abort, a stream that is dropped) returns buffers to their owner,
 //     so nobody may execute the operation afterwards. Before all have arrived it takes its arrival
 //     back (compare-exchange), so that all arrivals never come together; when they have, it makes
-//     itself an opener who opens nothing (all ones). If there is an opener it waits for `completed`.
-// But for 5, arrived, reference, failure, left and barrier grow by seq_cst read-modify-writes: they are also
-// conditions of EventCount waits. `posted` is written by one rank and only read by the others.
+//     itself an opener who opens nothing (all ones). If there is an opener already it waits, at most
+//     a second, for `completed` or `each_rank`. Where every rank does its own pieces nothing is
+//     taken: the missing share keeps the operation from completing, though others may still do
+//     theirs.
+// But for 5, arrived, reference, failure, left and barrier grow by seq_cst read-modify-writes: they
+// are also conditions of EventCount waits. `posted` is written by one rank and only read by the
+// others.
 struct alignas(64) Slot {
   std::atomic<uint64_t> epoch;
   std::atomic<uint32_t> arrived;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "shm/futex.h"
 #include "shm/memory_object.h"
+#include "shm/private_copy.h"
 #include "shm/process_watch.h"
 #include "shm/socket.h"
 
@@ -77,8 +78,8 @@ Attached Attach() {
   });
   if (!watch.ok()) return refuse("no thread or descriptor to watch it");
   page->activity[job.rank()].pid.store(getpid(), std::memory_order_relaxed);
-  const RecorderLayout& recorder = page->recorder;
-  if (welcome.records && recorder.offset && recorder.offset + recorder.stride * page->ranks <= object->size()) {
+  const RecorderLayout recorder = PrivateCopy(page->recorder);
+  if (welcome.records && recorder.Fits(static_cast<uint32_t>(job.size()), object->size())) {
     Recorder::Attach(RecorderView::At(static_cast<char*>(region->get_address()), recorder,
                                       static_cast<uint32_t>(job.rank())));
   }

@@ -35,7 +35,7 @@ struct LifelineAsk {
 };
 
 // Why a rank asks for a report.
-enum class ReportCause : uint32_t { kNone, kExecTimeout, kConnectTimeout, kCount };
+enum class ReportCause : uint32_t { kExecTimeout, kConnectTimeout };
 
 class Lifeline {
  public:

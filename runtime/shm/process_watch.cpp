@@ -128,6 +128,10 @@ struct ProcessWatch::Impl {
       }
       epoll_event events[kEvents];
       int n = epoll_wait(set.get(), events, kEvents, by_pid.empty() ? -1 : kLookMs);
+      if (n < 0 && errno != EINTR) {  // somebody has closed our descriptors: look by number
+        timespec nap = {0, kLookMs * 1'000'000};
+        nanosleep(&nap, nullptr);
+      }
       for (int i = 0; i < n; i++) {
         if (events[i].data.u64 == 0) {
           uint64_t drained;

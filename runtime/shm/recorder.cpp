@@ -14,6 +14,10 @@ namespace hcclrun {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
+// Of what is written between the mark "being written" and the one that ends it. A release store does
+// not become visible before what its thread stored earlier, the mark, so a reader that sees any of it
+// and then (acquire) the same mark as before knows that it has a mixture.
+constexpr auto kAfterMark = std::memory_order_release;
 
 // The thread's place, given back when it ends.
 struct ThreadPlace {
@@ -74,9 +78,17 @@ RecorderLayout RecorderLayout::For(uint32_t ranks, bool trace) {
   l.operations = PowerOfTwo(
       std::clamp<uint64_t>(bytes / ranks / sizeof(OperationRecord), 64, trace ? 65536 : 1024));
   l.counter = TicksAreSteady();
-  l.trace = trace;
   l.stride = (l.AreaBytes() + 4095) & ~uint64_t{4095};
   return l;
+}
+
+bool RecorderLayout::Fits(uint32_t ranks, uint64_t object_bytes) const {
+  constexpr uint32_t kMost = 1 << 16;
+  for (uint32_t places : {reasons, communicators, streams, threads, operations}) {
+    if (places == 0 || places > kMost) return false;
+  }
+  return offset != 0 && offset <= object_bytes && (operations & (operations - 1)) == 0 &&
+         AreaBytes() <= stride && ranks != 0 && stride <= (object_bytes - offset) / ranks;
 }
 
 RecorderView RecorderView::At(char* base, const RecorderLayout& layout, uint32_t rank) {
@@ -114,14 +126,14 @@ uint32_t Recorder::AddCommunicator(uint64_t key, const char* name, uint32_t rank
     id = ++g_last_communicator;
   CommunicatorRecord& c = mine->communicators[id % places];
   c.id.store(0, std::memory_order_release);
-  c.key.store(key, kRelaxed);
-  c.rank.store(rank, kRelaxed);
-  c.size.store(size, kRelaxed);
-  c.called.store(0, kRelaxed);
-  c.stages.store(stage_bytes, kRelaxed);
-  c.servers.store(1, kRelaxed);
+  c.key.store(key, kAfterMark);
+  c.rank.store(rank, kAfterMark);
+  c.size.store(size, kAfterMark);
+  c.called.store(0, kAfterMark);
+  c.stages.store(stage_bytes, kAfterMark);
+  c.servers.store(1, kAfterMark);
   snprintf(c.name, sizeof c.name, "%s", name);
-  c.alive.store(1, kRelaxed);
+  c.alive.store(1, kAfterMark);
   c.id.store(id, std::memory_order_release);
   return id;
 }
@@ -169,29 +181,27 @@ OperationNote Recorder::Operation(const OperationFacts& facts) {
   note.record_ = &r;
   note.number_ = number;
   r.number.store(0, kRelaxed);
-  // Nothing of the facts becomes visible before the 0: release stores of the first of them would do
-  // as well; on the processors there are, the first store is enough.
-  r.sequence.store(facts.sequence, std::memory_order_release);
-  r.count.store(facts.count, kRelaxed);
-  r.bytes.store(facts.bytes, kRelaxed);
-  r.in_window.store(facts.in_window, kRelaxed);
-  r.out_window.store(facts.out_window, kRelaxed);
-  r.called.store(Now(*mine), kRelaxed);
-  r.posted.store(0, kRelaxed);
-  r.started.store(0, kRelaxed);
-  r.finished_ns.store(0, kRelaxed);
-  r.comm.store(facts.comm, kRelaxed);
-  r.stream.store(facts.stream, kRelaxed);
-  r.call.store(facts.call, kRelaxed);
-  r.thread.store(ThreadValue<ThreadPlace>::Get().id, kRelaxed);
-  r.peer.store(facts.peer, kRelaxed);
-  r.fault.store(0, kRelaxed);
-  r.kind.store(facts.kind, kRelaxed);
-  r.dtype.store(facts.dtype, kRelaxed);
-  r.reduce_op.store(facts.reduce_op, kRelaxed);
-  r.path.store(0, kRelaxed);
-  r.reason.store(facts.reason, kRelaxed);
-  r.flags.store(facts.flags, kRelaxed);
+  r.sequence.store(facts.sequence, kAfterMark);
+  r.count.store(facts.count, kAfterMark);
+  r.bytes.store(facts.bytes, kAfterMark);
+  r.in_window.store(facts.in_window, kAfterMark);
+  r.out_window.store(facts.out_window, kAfterMark);
+  r.called.store(Now(*mine), kAfterMark);
+  r.posted.store(0, kAfterMark);
+  r.started.store(0, kAfterMark);
+  r.finished_ns.store(0, kAfterMark);
+  r.comm.store(facts.comm, kAfterMark);
+  r.stream.store(facts.stream, kAfterMark);
+  r.call.store(facts.call, kAfterMark);
+  r.thread.store(ThreadValue<ThreadPlace>::Get().id, kAfterMark);
+  r.peer.store(facts.peer, kAfterMark);
+  r.fault.store(0, kAfterMark);
+  r.kind.store(facts.kind, kAfterMark);
+  r.dtype.store(facts.dtype, kAfterMark);
+  r.reduce_op.store(facts.reduce_op, kAfterMark);
+  r.path.store(0, kAfterMark);
+  r.reason.store(facts.reason, kAfterMark);
+  r.flags.store(facts.flags, kAfterMark);
   r.number.store(number, std::memory_order_release);
   return note;
 }
@@ -234,14 +244,14 @@ void Recorder::Wait(Waiter* waiter, const Waiting& w) {
   }
   const uint32_t version = now.version.load(kRelaxed) | 1;
   now.version.store(version, kRelaxed);
-  if (!same) now.since.store(Recorder::Now(*Recorder::Mine()), std::memory_order_release);
-  now.kind.store(kind, std::memory_order_release);
-  now.comm.store(w.comm, kRelaxed);
-  now.detail.store(w.detail, kRelaxed);
-  now.sequence.store(w.sequence, kRelaxed);
-  now.target.store(w.target, kRelaxed);
-  now.missing.store(w.missing, kRelaxed);
-  for (uint32_t i = 0; i < listed; i++) now.ranks[i].store(w.ranks[i], kRelaxed);
+  if (!same) now.since.store(Recorder::Now(*Recorder::Mine()), kAfterMark);
+  now.kind.store(kind, kAfterMark);
+  now.comm.store(w.comm, kAfterMark);
+  now.detail.store(w.detail, kAfterMark);
+  now.sequence.store(w.sequence, kAfterMark);
+  now.target.store(w.target, kAfterMark);
+  now.missing.store(w.missing, kAfterMark);
+  for (uint32_t i = 0; i < listed; i++) now.ranks[i].store(w.ranks[i], kAfterMark);
   now.version.store(version + 1, std::memory_order_release);
 }
 

@@ -119,7 +119,6 @@ struct RecorderLayout {
   uint32_t reasons, communicators, streams, threads;
   uint32_t operations;   // a power of two
   uint32_t counter;      // 1: times are Ticks(), 0: NowNs()
-  uint32_t trace;        // somebody will ask for every operation
   uint64_t start_ticks;  // and NowNs() of the same moment
   int64_t start_ns;
 
@@ -127,6 +126,8 @@ struct RecorderLayout {
     return kLine + sizeof(ReasonRecord) * reasons + sizeof(CommunicatorRecord) * communicators +
            sizeof(Waiter) * (streams + threads) + sizeof(OperationRecord) * operations;
   }
+  // Whether the areas of so many ranks lie in an object of so many bytes.
+  bool Fits(uint32_t ranks, uint64_t object_bytes) const;
   // What is reasonable for so many ranks: some hundred operations each, with `trace` many more. The
   // offset is left at 0.
   static RecorderLayout For(uint32_t ranks, bool trace);

@@ -157,7 +157,7 @@ TEST(Report, NamesMembersThatAreMissing) {
 TEST(Report, IsMadeBeforeARankGivesUp) {
   TemporaryFile file;
   LauncherRun::Setup setup;
-  setup.environment["HCCLRUN_EXEC_TIMEOUT"] = "2";
+  setup.environment["HCCLRUN_EXEC_TIMEOUT"] = "4";
   const Outcome outcome =
       RunLauncher({"-n", "3", "--report", file.path(), HANGING_RANK, "late"}, setup);
   EXPECT_EQ(outcome.code, 7) << outcome.err;

@@ -219,7 +219,7 @@ class RecorderTest : public ::testing::Test {
     page_->recorder = layout;
     Recorder::Attach(RecorderView::At(memory_.get(), layout, 1));
   }
-  JobHistory Copy() { return CopyHistory(*page_, memory_.get()); }
+  JobHistory Copy() { return CopyHistory(page_->recorder, page_->ranks, memory_.get()); }
 
   static constexpr size_t kBytes = size_t{4} << 20;
   struct Free {
