@@ -1,12 +1,16 @@
 #include "comm/rendezvous_server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
+#include <string>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +33,17 @@ constexpr int64_t kReplyPatienceMs = 10'000;
 // A derived root info is served by a rank that connects at once.
 constexpr int64_t kFirstClientMs = 10'000;
 
+// Rendezvous of this process that are to end, by their sockets, and why.
+struct Cancelled {
+  std::mutex mutex;
+  std::map<std::string, std::string> reasons;  // guarded by mutex
+
+  static Cancelled& Get() {
+    static Cancelled* cancelled = new Cancelled();
+    return *cancelled;
+  }
+};
+
 // Runs on its own thread; owns every connection. Only this thread touches its members.
 class Server {
  public:
@@ -38,6 +53,12 @@ class Server {
     Fault fault = Gather();
     if (!fault) fault = Equip();
     if (!fault) fault = AwaitReady();
+    if (fault.kind == FaultKind::kSystem)
+      absl::StrAppend(&fault.text, " in process ", getpid(), ", which serves the root info");
+    if (fault) {  // there must be descriptors to refuse those with who are not accepted yet
+      spare_.Reset();
+      for (Client& c : clients_) c.heap.Reset();
+    }
     ServerPacket last = Packet(ServerPacket::kGo);
     if (fault) last = Refusal(fault);
     // Whoever tries this root info again, having its answer, finds nobody.
@@ -51,6 +72,9 @@ class Server {
     }
     for (Client& c : rejected_) Reply(c, last, {});
     if (fault && !derived()) RefuseLatecomers(last);
+    Cancelled& cancelled = Cancelled::Get();
+    std::lock_guard<std::mutex> lock(cancelled.mutex);
+    cancelled.reasons.erase(info_.socket);
   }
 
  private:
@@ -107,7 +131,8 @@ class Server {
       }
       if (polled[0].revents) {
         Result<UniqueFd> socket = AcceptSameUser(listener_.get(), Deadline::After(0));
-        if (socket.ok() && socket->valid()) {
+        if (!socket.ok()) return socket.fault();  // no descriptor is left: everybody learns that
+        if (socket->valid()) {
           if (Fault f = Admit(std::move(*socket))) return f;
           if (derived()) {
             if (!clients_.empty()) deadline = Deadline::Never();
@@ -118,10 +143,19 @@ class Server {
           }
         }
       }
+      if (Fault f = Cancellation()) return f;
       if (Fault f = JobTrouble()) return f;
       if (deadline.passed()) return Missing(uint64_t(NowNs() - begin) / 1'000'000);
     }
     return Fault::None();
+  }
+
+  Fault Cancellation() const {
+    Cancelled& cancelled = Cancelled::Get();
+    std::lock_guard<std::mutex> lock(cancelled.mutex);
+    const auto it = cancelled.reasons.find(info_.socket);
+    if (it == cancelled.reasons.end()) return Fault::None();
+    return Fault(FaultKind::kRendezvousRefused, it->second);
   }
 
   // Whether what this client sent is a question; it has its answer then.
@@ -171,32 +205,36 @@ class Server {
   }
 
   // Takes a connection's first packet. A stranger (wrong secret, other version) is turned away
-  // alone: false.
-  bool TakeHello(UniqueFd socket, Client* c) {
+  // alone: false. A fault if this process has no descriptor left to take a heap with.
+  Result<bool> TakeHello(UniqueFd socket, Client* c) {
     c->socket = std::move(socket);
     memset(&c->hello, 0, sizeof c->hello);
     std::vector<UniqueFd> fds;
     Result<size_t> got = ReceivePacket(c->socket.get(), &c->hello, sizeof c->hello, &fds,
                                        Deadline::After(kReplyPatienceMs));
-    if (!got.ok() || *got == 0) return false;
+    const bool no_descriptor =
+        !got.ok() && got.fault().n[0] == EMFILE && fds.size() < kMaxFdsPerPacket;
+    if (!no_descriptor && (!got.ok() || *got == 0)) return false;
     Hello& h = c->hello;
     Fault fault;
     h.secret[sizeof h.secret - 1] = 0;
     h.logic_superpod[sizeof h.logic_superpod - 1] = 0;
-    if (*got != sizeof h || h.magic != kRootInfoMagic || h.layout != kLayoutVersion) {
+    if ((got.ok() && *got != sizeof h) || h.magic != kRootInfoMagic || h.layout != kLayoutVersion) {
       fault = Fault(FaultKind::kBuildMismatch, {h.layout, kLayoutVersion});
     } else if (strcmp(h.secret, info_.secret) != 0) {
       fault = Fault(FaultKind::kRootInfoInvalid, "its secret is wrong");
-    } else if (h.ranks == 0 || h.ranks > kMaxRanks || h.rank >= h.ranks || fds.size() != 1) {
+    } else if (h.ranks == 0 || h.ranks > kMaxRanks || h.rank >= h.ranks ||
+               (got.ok() && fds.size() != 1)) {
       fault = Fault(FaultKind::kInternal, "malformed rendezvous packet");
     }
     if (fault) {
       Reply(*c, Refusal(fault), {});
       return false;
     }
-    c->heap = std::move(fds[0]);
     came_++;
     expected_ = std::max(expected_, h.ranks);
+    if (no_descriptor) return got.fault();
+    c->heap = std::move(fds[0]);
     return true;
   }
 
@@ -204,7 +242,12 @@ class Server {
   // of another job that has the same rank table: it is turned away alone.
   Fault Admit(UniqueFd socket) {
     Client c;
-    if (!TakeHello(std::move(socket), &c)) return Fault::None();
+    Result<bool> belongs = TakeHello(std::move(socket), &c);
+    if (!belongs.ok()) {
+      rejected_.push_back(std::move(c));  // it learns the reason like the others
+      return belongs.fault();
+    }
+    if (!*belongs) return Fault::None();
     const Hello& h = c.hello;
     Fault fault;
     if (ranks_ == 0) {
@@ -234,11 +277,12 @@ class Server {
   void RefuseLatecomers(const ServerPacket& refusal) {
     const Deadline deadline =
         Deadline::After(clients_.empty() ? kReplyPatienceMs : clients_[0].hello.connect_timeout_ms);
-    while (came_ < expected_) {
+    while (came_ < std::max(expected_, 1u)) {
       Result<UniqueFd> socket = AcceptSameUser(listener_.get(), deadline);
       if (!socket.ok() || !socket->valid()) return;
       Client c;
-      if (TakeHello(std::move(*socket), &c)) Reply(c, refusal, {});
+      Result<bool> belongs = TakeHello(std::move(*socket), &c);
+      if (!belongs.ok() || *belongs) Reply(c, refusal, {});
     }
   }
 
@@ -341,6 +385,7 @@ class Server {
   }
 
   UniqueFd listener_;
+  UniqueFd spare_{open("/dev/null", O_RDONLY | O_CLOEXEC)};  // for the time when there is no other
   RootInfo info_;
   uint32_t ranks_ = 0;
   std::vector<Client> clients_;
@@ -360,6 +405,12 @@ Fault ServeRendezvous(UniqueFd listener, const RootInfo& info) {
   }
   thread.detach();
   return Fault::None();
+}
+
+void CancelRendezvous(const RootInfo& info, const std::string& why) {
+  Cancelled& cancelled = Cancelled::Get();
+  std::lock_guard<std::mutex> lock(cancelled.mutex);
+  cancelled.reasons.emplace(info.socket, why);
 }
 
 }  // namespace hcclrun

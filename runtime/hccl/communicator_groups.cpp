@@ -1,6 +1,8 @@
 // Communicators made of several ranks of one process, or of ranks of another communicator
 // (semantics D.6).
 
+#include <atomic>
+#include <latch>
 #include <set>
 #include <thread>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "base/quiet_thread.h"
 #include "comm/comm_table.h"
 #include "comm/hccl_env.h"
+#include "comm/rendezvous_server.h"
 #include "comm/root_info.h"
 #include "comm/sub_communicator.h"
 #include "hccl/config.h"
@@ -75,15 +78,27 @@ Fault MakeSubCommunicator(HcclComm* comm, uint32_t rankNum, const uint32_t* rank
   return Fault::None();
 }
 
-// One rank of HcclCommInitAll, in a thread of its own.
+// One rank of HcclCommInitAll, in a thread of its own. The ranks go on only when all have a device:
+// otherwise some would wait for one that never comes.
 Result<std::shared_ptr<Communicator>> MakeRank(const RootInfo& info, uint32_t ranks, uint32_t rank,
-                                               int32_t device) {
-  if (Fault f = Device::Set(device)) return f;
+                                               int32_t device, std::latch* have_devices,
+                                               std::atomic<bool>* one_has_none) {
+  Fault no_device = Device::Set(device);
+  if (no_device) one_has_none->store(true, std::memory_order_relaxed);
+  have_devices->arrive_and_wait();  // orders the store before the load
+  if (no_device) return no_device;
+  if (one_has_none->load(std::memory_order_relaxed)) {
+    Device::Reset(device);
+    return Fault(FaultKind::kRendezvousRefused, "another rank of this call has no device");
+  }
   Result<CommConfig> config = ReadConfig(nullptr);
-  if (!config.ok()) return config.fault();
+  if (!config.ok()) return config.fault();  // as do all others
   config->resets_device = true;
   Result<std::shared_ptr<Communicator>> comm = Communicator::Create(info, ranks, rank, *config);
-  if (!comm.ok()) Device::Reset(device);
+  if (comm.ok()) return comm;
+  // The others may wait for it.
+  CancelRendezvous(info, absl::StrCat("rank ", rank, " of this call failed"));
+  Device::Reset(device);
   return comm;
 }
 
@@ -108,16 +123,30 @@ Fault MakeAll(uint32_t ndev, const int32_t* devices, HcclComm* comms) {
   std::vector<Result<std::shared_ptr<Communicator>>> made(
       ndev, Fault(FaultKind::kInternal, "no thread for the rank"));
   std::vector<std::thread> threads(ndev);
+  std::latch have_devices(ndev);
+  std::atomic<bool> one_has_none{false};
   Fault fault;
   for (uint32_t i = 0; i < ndev && !fault; i++) {
-    fault =
-        StartQuietThread([&, i] { made[i] = MakeRank(*info, ndev, i, devices[i]); }, &threads[i]);
+    fault = StartQuietThread(
+        [&, i] {
+          made[i] = MakeRank(*info, ndev, i, devices[i], &have_devices, &one_has_none);
+        },
+        &threads[i]);
+    if (!fault) continue;
+    one_has_none.store(true, std::memory_order_relaxed);
+    have_devices.count_down(ndev - i);
   }
   for (std::thread& thread : threads) {
     if (thread.joinable()) thread.join();
   }
-  for (auto& comm : made) {
-    if (!comm.ok() && !fault) fault = comm.fault();
+  // The cause before what follows from it.
+  for (bool cause : {true, false}) {
+    for (auto& comm : made) {
+      if (comm.ok() || fault) continue;
+      const FaultKind kind = comm.fault().kind;
+      if (!cause || (kind != FaultKind::kRanksMissing && kind != FaultKind::kRendezvousRefused))
+        fault = comm.fault();
+    }
   }
   if (fault) {
     for (uint32_t i = 0; i < ndev; i++) {

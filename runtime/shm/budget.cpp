@@ -76,14 +76,24 @@ uint64_t CgroupAvailable() {
   return room;
 }
 
+// What /dev/shm has left; more than there can be when it is not used.
+uint64_t ShmAvailable() {
+  struct statvfs fs;
+  if (statvfs("/dev/shm", &fs) != 0 || uint64_t{fs.f_blocks} * fs.f_frsize < kSmallShm)
+    return UINT64_MAX;
+  return uint64_t{fs.f_bavail} * fs.f_frsize;
+}
+
+const char* ShortOnMachine() {
+  return ShmAvailable() < std::min(MemAvailable(), CgroupAvailable())
+             ? "the size of /dev/shm, or free what fills it"
+             : "the memory of this machine or container";
+}
+
 }  // namespace
 
 uint64_t MachineMemoryAvailable() {
-  uint64_t room = std::min(MemAvailable(), CgroupAvailable());
-  struct statvfs fs;
-  if (statvfs("/dev/shm", &fs) == 0 && uint64_t{fs.f_blocks} * fs.f_frsize >= kSmallShm) {
-    room = std::min<uint64_t>(room, uint64_t{fs.f_bavail} * fs.f_frsize);
-  }
+  const uint64_t room = std::min({MemAvailable(), CgroupAvailable(), ShmAvailable()});
   return room - std::min(room, kHeadroom);
 }
 
@@ -93,7 +103,8 @@ Budget& Budget::Get() {
 }
 
 Budget::Budget() : mine_(&own_), all_(&own_), count_(1) {
-  limit_ = Settings::Get().memory_bytes;
+  limit_ = Settings::Get().memory_bytes;  // under hcclrun also what --memory says
+  given_ = limit_ != 0;
   JobPage* page = Lifeline::Page();
   if (page) {
     all_ = page->committed_bytes;
@@ -124,8 +135,8 @@ Fault Budget::Charge(uint64_t bytes) {
   if (fits) return Fault::None();
   mine_->fetch_sub(bytes, std::memory_order_relaxed);
   return Fault(FaultKind::kMemoryExhausted, {bytes, available(), 0, used(), limit_},
-               in_use > limit_ ? "HCCLRUN_MEMORY or hcclrun --memory"
-                               : "the memory of this machine or container");
+               given_ && in_use > limit_ ? "HCCLRUN_MEMORY or hcclrun --memory"
+                                         : ShortOnMachine());
 }
 
 void Budget::Refund(uint64_t bytes) { mine_->fetch_sub(bytes, std::memory_order_relaxed); }

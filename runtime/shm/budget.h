@@ -34,6 +34,7 @@ class Budget {
   std::atomic<uint64_t>* all_;   // all counters of the job
   uint32_t count_;
   uint64_t limit_;
+  bool given_;  // the limit, by the user; otherwise it is what the machine had at the start
 };
 
 // Bytes of memory that this machine and its cgroups can still give to shared memory.

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <ctime>
@@ -160,6 +162,53 @@ INSTANTIATE_TEST_SUITE_P(Deaths, DeathTest, ::testing::ValuesIn(Deaths()),
                            return std::string(info.param.how) + "_" + info.param.step + "_rank" +
                                   std::to_string(info.param.rank);
                          });
+
+// A cgroup of its own below that of this process, with little memory; empty where there is none to
+// be had.
+class SmallCgroup {
+ public:
+  SmallCgroup() {
+    std::ifstream file("/proc/self/cgroup");
+    for (std::string line; std::getline(file, line) && path_.empty();) {
+      const size_t v1 = line.find(":memory:");
+      const bool v2 = line.rfind("0::", 0) == 0;
+      if (v1 == line.npos && !v2) continue;
+      const std::string path = (v2 ? "/sys/fs/cgroup" + line.substr(3)
+                                   : "/sys/fs/cgroup/memory" + line.substr(v1 + 8)) +
+                               "/hcclrun_test." + std::to_string(getpid());
+      if (mkdir(path.c_str(), 0755) != 0) continue;
+      std::ofstream(path + (v2 ? "/memory.swap.max" : "/memory.swappiness")) << 0 << std::flush;
+      std::ofstream limit(path + (v2 ? "/memory.max" : "/memory.limit_in_bytes"));
+      limit << (100 << 20) << std::flush;
+      if (limit.is_open() && limit.good()) {
+        path_ = path;
+      } else {
+        rmdir(path.c_str());
+      }
+    }
+  }
+  ~SmallCgroup() {
+    if (!path_.empty()) rmdir(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(OutOfMemory, TheKernelsVictimIsNamedAsSuch) {
+  const SmallCgroup cgroup;
+  if (cgroup.path().empty()) GTEST_SKIP() << "no memory cgroup can be made here";
+  // tail keeps the last line, which never ends.
+  const Outcome outcome = RunLauncher(
+      {"-n", "3", "sh", "-c",
+       "[ {rank} = 1 ] || exec sleep 60; echo $$ >" + cgroup.path() +
+           "/cgroup.procs && exec tail /dev/zero"});
+  SCOPED_TRACE(outcome.out + outcome.err);
+  EXPECT_EQ(outcome.code, 137);
+  EXPECT_THAT(outcome.err, HasSubstr("hcclrun: rank 1 (pid "));
+  EXPECT_THAT(outcome.err, HasSubstr("The kernel killed a process for lack of memory"));
+}
 
 // The job ends when its launcher is killed, whatever the ranks do.
 TEST(LauncherDeath, EndsTheRanks) {
