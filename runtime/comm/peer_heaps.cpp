@@ -1,5 +1,7 @@
 #include "comm/peer_heaps.h"
 
+#include <unistd.h>
+
 #include <mutex>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,7 +14,13 @@ struct Registry {
   std::mutex mutex;
   absl::flat_hash_map<uint64_t, std::weak_ptr<MappedHeap>> mapped;  // guarded by mutex
   absl::flat_hash_map<uint64_t, std::shared_ptr<MappedHeap>> own;   // guarded by mutex
+  uint64_t maps = 0;                                                // guarded by mutex
 };
+
+// Pages from one heap's place to the next, of the kRound pages that make an address round: odd, so
+// that all places come in turn, and large enough that neighbours share no line of page table
+// entries.
+constexpr uint64_t kStep = 33, kRound = 512;
 
 Registry& GetRegistry() {
   static Registry* registry = new Registry();
@@ -22,7 +30,7 @@ Registry& GetRegistry() {
 }  // namespace
 
 MappedHeap::~MappedHeap() {
-  if (region_.get_address()) RemovePeerView(base_);
+  if (mapping_.base()) RemovePeerView(base_);
 }
 
 void PeerHeaps::RegisterOwn(uint64_t uid, char* base, uint64_t bytes) {
@@ -42,11 +50,15 @@ Result<std::shared_ptr<MappedHeap>> PeerHeaps::Map(uint64_t uid, uint64_t bytes,
   if (auto heap = known.lock()) return heap;
   Result<MemoryObject> object = MemoryObject::Adopt(fd.Release(), bytes);
   if (!object.ok()) return object.fault();
-  Result<boost::interprocess::mapped_region> region = object->Map();
-  if (!region.ok()) return region.fault();
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t skew = ++registry.maps * kStep % kRound * page;
+  Result<Reservation> mapping = Reservation::Create(skew + bytes, kRound * page);
+  if (!mapping.ok()) return mapping.fault();
   auto heap = std::make_shared<MappedHeap>();
-  heap->region_ = std::move(*region);
-  heap->base_ = static_cast<char*>(heap->region_.get_address());
+  char* const base = mapping->base() + skew;
+  if (Fault f = mapping->Map(base, bytes, object->fd(), 0)) return f;
+  heap->mapping_ = std::move(*mapping);
+  heap->base_ = base;
   heap->bytes_ = bytes;
   AddPeerView(heap->base_, bytes);
   known = heap;
