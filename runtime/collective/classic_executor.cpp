@@ -2,7 +2,8 @@
 // end and waits for the others. All work of a rank is done by that rank, as an NPU would; a rank
 // that is not running holds up the rest.
 
-#include <array>
+#include <algorithm>
+#include <cstring>
 
 #include "base/thread_value.h"
 #include "collective/executor.h"
@@ -14,41 +15,52 @@ namespace {
 
 // Pointer lists live in the driver's thread: pieces come in millions, ranks in hundreds.
 struct PointerLists {
-  std::vector<void*> destinations;
-  std::vector<const void*> sources;
-  std::vector<char*> copies;
+  std::vector<char*> destinations, sources, bounced;
 };
 
 }  // namespace
 
 void ExecutePiece(const OpRun& run, const Piece& piece) {
   if (piece.bytes == 0) return;
-  const uint32_t ranks = run.shape.ranks;
-  const bool streaming = run.streaming && piece.dst_space == Space::kOut;
-  auto& [destinations, sources, copies] = ThreadValue<PointerLists>::Get();
+  const bool to_user = piece.dst_space == Space::kOut;
+  const bool streaming = run.streaming && to_user;
+  auto& [destinations, sources, bounced] = ThreadValue<PointerLists>::Get();
+  const auto collect = [&run](auto& pointers, uint32_t rank, Space space, uint64_t offset) {
+    const bool all = rank == kAllRanks;
+    for (uint32_t r = all ? 0 : rank, end = all ? run.shape.ranks : rank + 1; r < end; r++)
+      pointers.push_back(run.operands->At(space, r) + offset);
+  };
   destinations.clear();
   sources.clear();
-  if (piece.dst_rank == kAllRanks) {
-    for (uint32_t r = 0; r < ranks; r++)
-      destinations.push_back(run.operands->At(piece.dst_space, r) + piece.dst_offset);
-  } else {
-    destinations.push_back(run.operands->At(piece.dst_space, piece.dst_rank) + piece.dst_offset);
+  collect(destinations, piece.dst_rank, piece.dst_space, piece.dst_offset);
+  collect(sources, piece.src_rank, piece.src_space, piece.src_offset);
+  if (piece.kind == Piece::kCopy) {
+    std::erase(destinations, sources[0]);
+    if (destinations.empty()) return;
   }
-  if (piece.kind == Piece::kReduce) {
-    for (uint32_t r = 0; r < ranks; r++)
-      sources.push_back(run.operands->At(piece.src_space, r) + piece.src_offset);
-    Reduce(run.dtype, run.reduce_op, destinations.data(), static_cast<int>(destinations.size()),
-           sources.data(), static_cast<int>(sources.size()), piece.bytes / run.shape.elem,
-           streaming, run.accumulator);
-    return;
+  const auto execute = [&, &to = destinations](const std::vector<char*>& from, uint64_t bytes) {
+    if (piece.kind == Piece::kCopy)
+      return CopyBytes(to.data(), static_cast<int>(to.size()), from[0], bytes, streaming);
+    Reduce(run.dtype, run.reduce_op, reinterpret_cast<void* const*>(to.data()),
+           static_cast<int>(to.size()), reinterpret_cast<const void* const*>(from.data()),
+           static_cast<int>(from.size()), bytes / run.shape.elem, streaming, run.accumulator);
+  };
+  if (!run.bounce || !to_user) return execute(sources, piece.bytes);
+  // All of a part is read before any of it is written, and parts follow each other: what bears a
+  // piece bears its parts.
+  const uint64_t part = run.bounce_bytes / sources.size() / 64 * 64;
+  bounced.clear();
+  for (size_t i = 0; i < sources.size(); i++) bounced.push_back(run.bounce + i * part);
+  for (uint64_t left = piece.bytes; left > 0;) {
+    const uint64_t bytes = std::min(part, left);
+    for (size_t i = 0; i < sources.size(); i++) {
+      std::memcpy(bounced[i], sources[i], bytes);
+      sources[i] += bytes;
+    }
+    execute(bounced, bytes);
+    for (char*& d : destinations) d += bytes;
+    left -= bytes;
   }
-  const char* source = run.operands->At(piece.src_space, piece.src_rank) + piece.src_offset;
-  copies.clear();
-  for (void* d : destinations) {
-    if (d != source) copies.push_back(static_cast<char*>(d));
-  }
-  if (!copies.empty())
-    CopyBytes(copies.data(), static_cast<int>(copies.size()), source, piece.bytes, streaming);
 }
 
 namespace {

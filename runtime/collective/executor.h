@@ -48,6 +48,10 @@ struct OpRun {
   const Operands* operands = nullptr;
   std::atomic<uint64_t>* barrier = nullptr;
   bool streaming = false;  // non-temporal stores to kOut; stages are read again at once
+  // Null, or memory of this rank, at least 64 bytes for each rank, through which passes what it reads
+  // for kOut.
+  char* bounce = nullptr;
+  uint64_t bounce_bytes = 0;
 
   // Cooperative execution. The operands of every rank must be there, and shape and homes the same
   // in all processes.

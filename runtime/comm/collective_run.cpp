@@ -16,6 +16,21 @@ namespace {
 constexpr uint64_t kPieceBytes = 256 << 10;
 constexpr uint64_t kPiecesPerHome = 4;
 
+// Of an HCCL buffer, for what passes through it at once: a part of a processor's own caches.
+constexpr uint64_t kBounceBytes = 64 << 10;
+
+// Whether an operation on the buffered path may have the plan of the window path: every process
+// reaches all buffers, and no rank's own overlap so that all of the input must be staged first.
+bool WindowPlanFits(OpShape shape, const std::vector<Descriptor>& all) {
+  shape.path = Path::kWindow;
+  for (uint32_t r = 0; r < shape.ranks; r++) {
+    if (all[r].flags & (kFlagPrivateIn | kFlagPrivateOut)) return false;
+    const Aliasing aliasing = ClassifyAliasing(shape, r, all[r].in_offset, all[r].out_offset);
+    if (!InPlaceSafe(shape, aliasing)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 // Where this process reaches an own buffer. The user may have unmapped it since the call: the heap
@@ -52,9 +67,20 @@ Fault CollectiveTask::PrepareRun(CollectiveRun& prepared, bool for_all) {
   run.dtype = static_cast<DataType>(descriptor_.dtype);
   run.shape.elem = ElementSize(run.dtype);
   run.shape.chunk_bytes = comm_->chunk_bytes();
-  run.shape.path = Path::kWindow;
+  prepared.told = run.shape.path = Path::kWindow;
   for (const Descriptor& d : all) {
-    if (!(d.flags & kFlagWindow) || (d.flags & kFlagUnsafe)) run.shape.path = Path::kBuffered;
+    if (!(d.flags & kFlagWindow) || (d.flags & kFlagUnsafe)) prepared.told = Path::kBuffered;
+  }
+  // The buffered path of an operation that could be on the window path takes its copy through the
+  // HCCL buffers, one more than that. Of the others, which never use windows, nobody could tell.
+  run.bounce = nullptr;
+  if (prepared.told == Path::kBuffered && ranks > 1) {
+    if (v_ || !WindowPlanFits(run.shape, all)) {
+      run.shape.path = Path::kBuffered;
+    } else if (UsesWindows(run.shape.op)) {
+      run.bounce = comm_->stage_a(me);
+      run.bounce_bytes = std::min(kBounceBytes, comm_->chunk_bytes());
+    }
   }
   run.reduce_op = static_cast<ReduceOp>(descriptor_.reduce_op);
   run.accumulator =
@@ -110,7 +136,8 @@ Fault CollectiveTask::PrepareRun(CollectiveRun& prepared, bool for_all) {
     if (extents.out_bytes) operands.out[r] = comm_->heap_base(r) + all[r].out_offset;
   }
   run.streaming = moved >= StreamingBytes();
-  return run.shape.path == Path::kBuffered && ranks > 1 ? comm_->CommitStages() : Fault::None();
+  const bool staged = run.shape.path == Path::kBuffered && ranks > 1;
+  return staged || run.bounce ? comm_->CommitStages() : Fault::None();
 }
 
 // The own blocks, and from the peers what the own arrays do not tell: the largest block of all

@@ -249,7 +249,7 @@ Fault CollectiveTask::Begin() {
   run_ = TakeRun();
   if (Fault f = PrepareRun(*run_, true)) return f;
   if (!opener) return Fault::None();
-  view.slot(k).path.store(static_cast<uint32_t>(run_->run.shape.path), std::memory_order_relaxed);
+  view.slot(k).path.store(static_cast<uint32_t>(run_->told), std::memory_order_relaxed);
   OpenForAll(run_->run);
   view.header->event.Notify();
   return Fault::None();
@@ -269,7 +269,7 @@ Fault CollectiveTask::BeginAlone() {
     }
     CollectiveRun& prepared = ThreadValue<CollectiveRun>::Get();
     if (Fault f = PrepareRun(prepared, true)) return f;
-    path = prepared.run.shape.path;
+    path = prepared.told;
     ExecuteAlone(prepared.run);
   }
   slot.path.store(static_cast<uint32_t>(path), std::memory_order_relaxed);
@@ -310,7 +310,7 @@ void CollectiveTask::Finish() {
     completed_ns_ =
         view.header->done.completed.load(std::memory_order_seq_cst) > k && at ? at : NowNs();
   }
-  comm_->NotePath(run.shape.path);
+  comm_->NotePath(run_->told);
   Leave(view, k);
   stage_ = Stage::kDone;
 }

@@ -18,6 +18,7 @@ namespace hcclrun {
 // next operation.
 struct CollectiveRun {
   OpRun run;
+  Path told = Path::kWindow;  // the operation's path by the rules, whatever the plan (A.10)
   Operands operands;
   VLayout layout;                // of V operations: what the plan consults
   std::vector<Descriptor> all;  // private copies

@@ -9,26 +9,18 @@ namespace hcclrun {
 namespace {
 
 // Bytes moved up to which one thread does all, in a few microseconds; and, when every rank has a
-// processor, up to which that is quicker than a barrier. Operations with a root go through the HCCL
-// buffers if every rank does its own pieces, which takes three barriers and three copies.
+// processor, up to which that is quicker than a barrier.
 constexpr uint64_t kOneThreadCrowded = 64 << 10;
 constexpr uint64_t kOneThreadSpacious = 32 << 10;
-constexpr uint64_t kOneThreadRooted = 256 << 10;
 
-bool HasRoot(const Descriptor& d) {
-  const Op op = static_cast<Op>(d.op);
-  return op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter;
-}
-
-uint64_t OneThreadMost(const ControlHeader& header, const Descriptor& d) {
-  const uint64_t bytes = header.oversubscribed ? kOneThreadCrowded : kOneThreadSpacious;
-  return HasRoot(d) ? std::max(bytes, kOneThreadRooted) : bytes;
+uint64_t OneThreadMost(const ControlHeader& header) {
+  return header.oversubscribed ? kOneThreadCrowded : kOneThreadSpacious;
 }
 
 // Bytes moved above which ranks do their own shares after all: switches no longer count, while every
 // process that works for all ranks has to fault in, page by page, the memory of all of them. Where
-// ranks outnumber processors sharing is up to four times quicker below and half as quick above.
-constexpr uint64_t kSharedMost = 2 << 20;
+// ranks outnumber processors sharing is up to four times quicker below and up to half as quick above.
+constexpr uint64_t kSharedMost = 32 << 20;
 
 constexpr uint32_t kExecutors = 32;  // at least so many ranks may execute
 
@@ -71,7 +63,7 @@ Execution ChooseExecution(const ControlView& view, const Descriptor& own) {
     return Execution::kEachRank;
   const bool crowded = header.oversubscribed != 0;
   const uint64_t bytes = BytesMoved(own, view.size);
-  const uint64_t one_thread = OneThreadMost(header, own);
+  const uint64_t one_thread = OneThreadMost(header);
   if (engine == Engine::kAuto && bytes > (crowded ? kSharedMost : one_thread))
     return Execution::kEachRank;
   bool window = true, reachable = true;
@@ -89,7 +81,7 @@ bool MayBeAlone(const ControlView& view, const Descriptor& own) {
   const ControlHeader& header = *view.header;
   return static_cast<Engine>(header.engine) != Engine::kClassic &&
          !IsVOperation(static_cast<Op>(own.op)) &&
-         BytesMoved(own, view.size) <= OneThreadMost(header, own);
+         BytesMoved(own, view.size) <= OneThreadMost(header);
 }
 
 bool MayExecute(const ControlView& view, uint32_t rank) {
