@@ -248,12 +248,17 @@ Options Parse(int argc, char** argv) {
       options.limit_s = std::atof(value.c_str());
     } else if (name == "--ranks") {
       options.ranks = std::atoi(value.c_str());
+    } else if (name == "--type") {
+      if (value != "fp32" && value != "fp16" && value != "bf16")
+        Bad("a type is fp32, fp16 or bf16, not " + value);
+      options.type = value;
     } else if (name == "--memory") {
       options.memory = Bytes(value);
     } else {
       Bad("unknown option: " + name);
     }
   }
+  if (options.check && options.type != "fp32") Bad("--check knows the results of fp32 alone");
   if (options.ops.empty()) options.ops.assign(std::begin(kOps), std::end(kOps));
   if (options.sizes.empty()) options.sizes = {8, 1024, 16 << 10, 1 << 20};
   if (options.modes.empty()) options.modes = {Mode::kSync, Mode::kBatch};

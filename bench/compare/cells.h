@@ -55,13 +55,14 @@ struct Options {
   bool check = false;
   int ranks = 0;                        // limit program
   bool buffered = false;                // hcclrun
+  std::string type = "fp32";            // hcclrun and limit program; fp16 and bf16 are not checked
   size_t memory = size_t{2} << 30;      // bound on all ranks' buffers; larger cells are left out
   std::vector<Cell> Cells(int ranks) const;
   Extent Largest(int ranks) const;  // `out` for all operations of a batch
 };
 
 // --ops a,b --sizes 8,1M --modes sync,batch --budget-ms X --limit-s X --check --ranks N --buffered
-// --memory BYTES. Ends the process with 2 on a mistake.
+// --type T --memory BYTES. Ends the process with 2 on a mistake.
 Options Parse(int argc, char** argv);
 
 class Side {

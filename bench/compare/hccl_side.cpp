@@ -18,12 +18,13 @@ using bench::Session;
 
 class Hccl : public Side {
  public:
-  Hccl(Session* session, const Extent& extent, Path path)
+  Hccl(Session* session, const Extent& extent, Path path, HcclDataType type)
       : session_(*session),
         in_(*session, extent.in, path),
         out_(*session, extent.out, path),
         comm_(session->comm()),
-        stream_(session->stream()) {
+        stream_(session->stream()),
+        type_(type) {
     in_.Upload(std::vector<char>(in_.bytes()).data(), in_.bytes());
     Clear(out_.bytes());
   }
@@ -37,9 +38,8 @@ class Hccl : public Side {
   }
 
   void Begin(Op op, size_t bytes, int index, int turn) override {
-    const uint64_t n = bytes / 4;
+    const uint64_t n = bytes / (type_ == HCCL_DATA_TYPE_FP32 ? 4 : 2);
     const uint32_t root = static_cast<uint32_t>(turn + index) % session_.size();
-    constexpr HcclDataType kFloat = HCCL_DATA_TYPE_FP32;
     void* in = in_.data();
     char* out = static_cast<char*>(out_.data()) +
                 ExtentOf({op, bytes, Mode::kBatch}, size()).out * static_cast<size_t>(index);
@@ -47,26 +47,26 @@ class Hccl : public Side {
       case Op::kBarrier:
         return BENCH_CHECK(HcclBarrier(comm_, stream_));
       case Op::kAllGather:
-        return BENCH_CHECK(HcclAllGather(in, out, n, kFloat, comm_, stream_));
+        return BENCH_CHECK(HcclAllGather(in, out, n, type_, comm_, stream_));
       case Op::kAllReduce:
-        return BENCH_CHECK(HcclAllReduce(in, out, n, kFloat, HCCL_REDUCE_SUM, comm_, stream_));
+        return BENCH_CHECK(HcclAllReduce(in, out, n, type_, HCCL_REDUCE_SUM, comm_, stream_));
       case Op::kReduceScatter:
-        return BENCH_CHECK(HcclReduceScatter(in, out, n, kFloat, HCCL_REDUCE_SUM, comm_, stream_));
+        return BENCH_CHECK(HcclReduceScatter(in, out, n, type_, HCCL_REDUCE_SUM, comm_, stream_));
       case Op::kAllToAll:
-        return BENCH_CHECK(HcclAlltoAll(in, n, kFloat, out, n, kFloat, comm_, stream_));
+        return BENCH_CHECK(HcclAlltoAll(in, n, type_, out, n, type_, comm_, stream_));
       case Op::kBroadcast:
-        return BENCH_CHECK(HcclBroadcast(session_.rank() == root ? in : out, n, kFloat, root, comm_, stream_));
+        return BENCH_CHECK(HcclBroadcast(session_.rank() == root ? in : out, n, type_, root, comm_, stream_));
       case Op::kReduce:
-        return BENCH_CHECK(HcclReduce(in, out, n, kFloat, HCCL_REDUCE_SUM, root, comm_, stream_));
+        return BENCH_CHECK(HcclReduce(in, out, n, type_, HCCL_REDUCE_SUM, root, comm_, stream_));
       case Op::kScatter:
-        return BENCH_CHECK(HcclScatter(in, out, n, kFloat, root, comm_, stream_));
+        return BENCH_CHECK(HcclScatter(in, out, n, type_, root, comm_, stream_));
       case Op::kSendRecv: {
         const int peer = rank() ^ 1;
         if (peer >= size()) return;
         if (rank() % 2 == turn % 2)
           return BENCH_CHECK(
-              HcclSend(in, n, kFloat, static_cast<uint32_t>(peer), comm_, stream_));
-        return BENCH_CHECK(HcclRecv(out, n, kFloat, static_cast<uint32_t>(peer), comm_, stream_));
+              HcclSend(in, n, type_, static_cast<uint32_t>(peer), comm_, stream_));
+        return BENCH_CHECK(HcclRecv(out, n, type_, static_cast<uint32_t>(peer), comm_, stream_));
       }
     }
   }
@@ -93,6 +93,7 @@ class Hccl : public Side {
   Buffer in_, out_;
   HcclComm comm_;
   aclrtStream stream_;
+  const HcclDataType type_;
 };
 
 int Main(int argc, char** argv) {
@@ -100,7 +101,10 @@ int Main(int argc, char** argv) {
   const int ranks = hcclrunSize();
   const Extent extent = options.Largest(ranks);
   Session session(extent.in + extent.out + (size_t{8} << 20), 0);
-  Hccl side(&session, extent, options.buffered ? Path::kBuffered : Path::kWindow);
+  const HcclDataType type = options.type == "fp16"   ? HCCL_DATA_TYPE_FP16
+                            : options.type == "bf16" ? HCCL_DATA_TYPE_BFP16
+                                                     : HCCL_DATA_TYPE_FP32;
+  Hccl side(&session, extent, options.buffered ? Path::kBuffered : Path::kWindow, type);
   return RunCells(side, options, ranks);
 }
 

@@ -80,10 +80,11 @@ hcclrun::Op PlanOp(Op op) {
 
 class Limit : public Side {
  public:
-  Limit(Meeting* meeting, int process, int processes, int ranks, const Operands* operands)
+  Limit(Meeting* meeting, int process, int processes, int ranks, DataType type,
+        const Operands* operands)
       : meeting_(meeting), process_(process), processes_(processes), ranks_(ranks) {
     run_.operands = operands;
-    run_.dtype = DataType::kFp32;
+    run_.dtype = type;
   }
   void set_streaming(bool on) { run_.streaming = on; }
 
@@ -96,8 +97,8 @@ class Limit : public Side {
     shape.op = PlanOp(op);
     shape.ranks = static_cast<uint32_t>(ranks_);
     shape.root = static_cast<uint32_t>(turn % ranks_);
-    shape.count = bytes / 4;
-    shape.elem = 4;
+    shape.elem = ElementSize(run_.dtype);
+    shape.count = bytes / shape.elem;
     shape.split = static_cast<uint32_t>((processes_ + ranks_ - 1) / ranks_);
     run_.shape = shape;
     const Plan plan(shape);
@@ -202,7 +203,10 @@ int Main(int argc, char** argv) {
   for (int p = 1; p < processes && process == 0; p++) {
     if (fork() == 0) process = p;
   }
-  Limit side(meeting, process, processes, options.ranks, &operands);
+  const DataType type = options.type == "fp16"   ? DataType::kFp16
+                        : options.type == "bf16" ? DataType::kBf16
+                                                 : DataType::kFp32;
+  Limit side(meeting, process, processes, options.ranks, type, &operands);
   for (const bool streaming : {false, true}) {
     side.set_streaming(streaming);
     RunCells(side, options, options.ranks);
