@@ -97,14 +97,15 @@ std::string MissingMpiRun(const std::string& program, MpiFlavour flavour) {
       package, ", or start the program with --mpi off if that is what you want");
 }
 
-std::vector<std::string> MpiRunCommand(const MpiRun& mpirun, MpiFlavour flavour, int ranks,
+std::vector<std::string> MpiRunCommand(const MpiRun& mpirun, MpiFlavour flavour, int ranks, bool bind,
                                        const std::vector<std::string>& command) {
   std::vector<std::string> argv = {mpirun.path};
+  const char* const to = bind ? "core" : "none";
   if (flavour == MpiFlavour::kOpenMpi) {
-    for (const char* a : {"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--quiet"})
+    for (const char* a : {"--allow-run-as-root", "--oversubscribe", "--bind-to", to, "--quiet"})
       argv.push_back(a);
   } else {
-    for (const char* a : {"-launcher", "fork", "-bind-to", "none"}) argv.push_back(a);
+    for (const char* a : {"-launcher", "fork", "-bind-to", to}) argv.push_back(a);
   }
   argv.push_back("-n");
   argv.push_back(std::to_string(ranks));

@@ -30,8 +30,8 @@ MpiRun FindMpiRun(MpiFlavour flavour);
 std::string MissingMpiRun(const std::string& program, MpiFlavour flavour);
 
 // argv of mpirun for `ranks` copies of `command`: as root, on any number of
-// processors, unbound, quiet.
-std::vector<std::string> MpiRunCommand(const MpiRun& mpirun, MpiFlavour flavour, int ranks,
+// processors, unbound unless `bind`, quiet.
+std::vector<std::string> MpiRunCommand(const MpiRun& mpirun, MpiFlavour flavour, int ranks, bool bind,
                                        const std::vector<std::string>& command);
 // Settings that keep a laptop's MPI quiet and fair; what the user has set stays.
 void SetMpiVariables(MpiFlavour flavour, Environment* environment);

@@ -35,6 +35,7 @@ enum LongOnly {
   kTrace,
   kExplain,
   kA3Report,
+  kBind,
   kVersion
 };
 
@@ -58,6 +59,7 @@ const option kLongOptions[] = {
     {"report", required_argument, nullptr, kReport},
     {"trace", required_argument, nullptr, kTrace},
     {"explain", no_argument, nullptr, kExplain},
+    {"bind", no_argument, nullptr, kBind},
     {"a3-report", no_argument, nullptr, kA3Report},
     {"verbose", no_argument, nullptr, 'v'},
     {"version", no_argument, nullptr, kVersion},
@@ -236,6 +238,9 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       case kExplain:
         o.explain = true;
         break;
+      case kBind:
+        o.bind = true;
+        break;
       case kA3Report:
         o.a3_report = true;
         break;
@@ -290,7 +295,7 @@ const char* HelpText() {
          "  -x, --env NAME=VAL  set a variable for the ranks; {rank} and {size} replaced\n"
          "  --shared-root-info  HcclGetRootInfo returns the same on every rank\n"
          "  --memory, --hbm B   bound device memory of the job; address space per device\n"
-         "  --device-count K    devices a rank sees, default N\n"
+         "  --device-count K    devices a rank sees, default N; --bind: a core each\n"
          "  --servers 4,4       play servers of 4 and 4 ranks (instead of -n N), and\n"
          "  --superpods 1,1     SuperPoDs of one server each; --soc NAME: another chip\n"
          "  --mpi WHICH         auto: MPI programs get their mpirun (default); off;\n"

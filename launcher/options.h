@@ -29,6 +29,7 @@ struct Options {
   int gdb_rank = -1;  // the rank that runs under gdb; -1 = none
   std::vector<std::string> mishaps;  // "kill:..." and "delay:..." (base/injection.h)
   int mishap_rank = -1;              // the highest rank in them
+  bool bind = false;  // each rank to a processor of its own
   bool verbose = false;
   std::string report, trace;  // files; empty = none
   bool explain = false, a3_report = false;

@@ -1,6 +1,7 @@
 #include "launcher/rank_process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,11 +28,12 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 // Runs in the child; returns only when something failed. Everything that allocates was prepared by
 // the parent.
 Refusal Become(const ProcessSpec& spec, const Signals& signals, pid_t parent, char** argv,
-               char** envp, char** shell_argv) {
+               char** envp, char** shell_argv, const cpu_set_t* mask, size_t mask_bytes) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
     _exit(128 + SIGKILL);  // the parent died before the line above took effect
   if (spec.own_group && setpgid(0, 0) != 0) return {errno, false};
+  if (spec.processor >= 0 && sched_setaffinity(0, mask_bytes, mask) != 0) return {errno, false};
   const int streams[3] = {spec.in, spec.out, spec.err};
   for (int target = 0; target < 3; target++) {
     if (streams[target] != target && dup2(streams[target], target) < 0) return {errno, false};
@@ -51,6 +53,12 @@ StartedProcess StartProcess(const ProcessSpec& spec, const Signals& signals) {
     shell.insert(shell.end(), spec.arguments.begin() + 1, spec.arguments.end());
   std::vector<char*> shell_argv = Pointers(shell);
 
+  // A mask of any size.
+  const size_t mask_bytes = CPU_ALLOC_SIZE(spec.processor + 1);
+  std::vector<unsigned long> bits(mask_bytes / sizeof(unsigned long));
+  auto* const mask = reinterpret_cast<cpu_set_t*>(bits.data());
+  if (spec.processor >= 0) CPU_SET_S(static_cast<size_t>(spec.processor), mask_bytes, mask);
+
   int ends[2];  // closed by a successful exec; otherwise carries the reason
   if (pipe2(ends, O_CLOEXEC) != 0) return {-1, errno, false};
   Fd report(ends[0]), reporter(ends[1]);
@@ -58,7 +66,7 @@ StartedProcess StartProcess(const ProcessSpec& spec, const Signals& signals) {
   pid_t pid = fork();
   if (pid < 0) return {-1, errno, false};
   if (pid == 0) {
-    Refusal refusal = Become(spec, signals, parent, argv.data(), envp.data(), shell_argv.data());
+    Refusal refusal = Become(spec, signals, parent, argv.data(), envp.data(), shell_argv.data(), mask, mask_bytes);
     (void)!write(reporter.get(), &refusal, sizeof refusal);
     _exit(127);
   }

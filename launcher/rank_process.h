@@ -18,6 +18,7 @@ struct ProcessSpec {
   std::vector<std::string> environment;  // NAME=value
   int in = 0, out = 1, err = 2;          // what becomes its stdin, stdout, stderr; not closed here
   bool own_group = true;
+  int processor = -1;  // the only one that it may use; -1 = all that hcclrun may
 };
 
 struct StartedProcess {

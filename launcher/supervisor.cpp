@@ -25,6 +25,7 @@
 #include "launcher/program.h"
 #include "launcher/rank_process.h"
 #include "shm/budget.h"
+#include "shm/processors.h"
 
 namespace hcclrun {
 namespace {
@@ -247,6 +248,7 @@ void Supervisor::StartRank(int rank, Environment* environment) {
   spec.arguments = Substitute(options_.command, rank, options_.ranks);
   spec.environment = ToStrings(*environment);
   spec.own_group = OwnGroup(rank);
+  if (!processors_.empty()) spec.processor = processors_[static_cast<size_t>(rank)];
   spec.in = ends.fds[0], spec.out = ends.fds[1], spec.err = ends.fds[2];
   FoundProgram found = FindProgram(spec.arguments[0]);
   if (found.path.empty()) return OnRankRefused(rank, found.sentence, found.exit_code);
@@ -289,7 +291,7 @@ void Supervisor::StartMpiRun(Environment* environment) {
   shim.insert(shim.end(), options_.command.begin(), options_.command.end());
   ProcessSpec spec;
   spec.program = mpirun_.path;
-  spec.arguments = MpiRunCommand(mpirun_, mpi_, options_.ranks, shim);
+  spec.arguments = MpiRunCommand(mpirun_, mpi_, options_.ranks, !processors_.empty(), shim);
   spec.environment = ToStrings(*environment);
   Say(absl::StrCat("starting ", absl::StrJoin(spec.arguments, " ")));
   int pipe[2];
@@ -310,7 +312,21 @@ void Supervisor::StartMpiRun(Environment* environment) {
   mpirun_pid_ = started.pid;
 }
 
+// For --bind. Ranks that have to share a processor are better off unbound: whichever is free takes
+// the next one that can go on.
+void Supervisor::ChooseProcessors() {
+  const uint32_t usable = ProcessorCount();
+  if (usable >= static_cast<uint32_t>(options_.ranks)) {
+    processors_ = CoresFirst(ProcessorsOf(0));
+    return;
+  }
+  EarlySentence(absl::StrCat("--bind has no effect: ", options_.ranks, " ranks, but only ", usable,
+                             usable == 1 ? " processor" : " processors",
+                             " that they may use (affinity, quota of the container)"));
+}
+
 void Supervisor::StartRanks() {
+  if (options_.bind) ChooseProcessors();
   Environment environment = CommonEnvironment();
   Say(absl::StrCat("job ", identity_.id, ": ", options_.ranks,
                    options_.ranks == 1 ? " rank of " : " ranks of ", program_, "; libraries: ",

@@ -71,6 +71,7 @@ class Supervisor : private LifelineServer::Listener {
   int DecideMpi();
   int PreparePage();
   int WriteRankTable();
+  void ChooseProcessors();
   void StartRanks();
   void StartRank(int rank, Environment* environment);
   void StartMpiRun(Environment* environment);
@@ -149,6 +150,7 @@ class Supervisor : private LifelineServer::Listener {
   std::unique_ptr<StdinPump> stdin_pump_;
   std::vector<Rank> ranks_;
   std::unordered_map<pid_t, int> rank_of_pid_;
+  std::vector<int> processors_;  // of the ranks, with --bind; empty: they are not bound
   std::vector<StreamEnds> shim_ends_;  // of a shim being answered
   std::unique_ptr<RankStream> mpirun_output_;
   bool reap_ = false;

@@ -324,7 +324,9 @@ class Server {
     header->layout = kLayoutVersion;
     header->ranks = ranks_;
     header->bytes = bytes;
-    header->processors = ProcessorCount();
+    std::vector<pid_t> processes;
+    for (const Client& c : clients_) processes.push_back(c.hello.pid);
+    header->processors = ProcessorCount(processes);
     header->oversubscribed = ranks_ > header->processors;
     header->engine = static_cast<uint32_t>(Settings::Get().engine);
     header->accumulate_fp32 = Settings::Get().accumulate_fp32;

@@ -6,21 +6,48 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <set>
 #include <string>
 
 namespace hcclrun {
 
-uint32_t UsableProcessors() {
+std::vector<int> ProcessorsOf(pid_t process) {
+  std::vector<int> processors;
   // Larger than cpu_set_t where the machine has more processors than that has bits.
-  for (int bits = 1024; bits <= 65536; bits *= 4) {
+  for (int bits = 1024; bits <= 65536 && processors.empty(); bits *= 4) {
     cpu_set_t* set = CPU_ALLOC(bits);
     if (!set) break;
     const size_t bytes = CPU_ALLOC_SIZE(bits);
-    const int usable = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_ZERO_S(bytes, set);
+    if (sched_getaffinity(process, bytes, set) == 0) {
+      for (int p = 0; p < bits; p++) {
+        if (CPU_ISSET_S(p, bytes, set)) processors.push_back(p);
+      }
+    }
     CPU_FREE(set);
-    if (usable > 0) return static_cast<uint32_t>(usable);
   }
-  return 1;
+  return processors;
+}
+
+std::vector<int> CoresFirst(std::vector<int> processors) {
+  // How many processors of the same core come before it.
+  std::map<int, int> turn;
+  std::map<std::string, int> seen;
+  for (int p : processors) {
+    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(p) +
+                       "/topology/thread_siblings_list");
+    std::string core;
+    if (!(file >> core)) core = std::to_string(p);
+    turn[p] = seen[core]++;
+  }
+  std::stable_sort(processors.begin(), processors.end(),
+                   [&turn](int a, int b) { return turn[a] < turn[b]; });
+  return processors;
+}
+
+uint32_t UsableProcessors() {
+  return std::max(1u, static_cast<uint32_t>(ProcessorsOf(0).size()));
 }
 
 double QuotaProcessors() {
@@ -34,11 +61,26 @@ double QuotaProcessors() {
   return q >> v1_quota && p >> period && v1_quota > 0 && period > 0 ? v1_quota / period : 0;
 }
 
-uint32_t ProcessorCount() {
-  const uint32_t usable = UsableProcessors();
+namespace {
+
+uint32_t WithinQuota(uint32_t usable) {
   const double quota = QuotaProcessors();
   if (quota <= 0 || quota >= usable) return usable;
   return std::max(1u, static_cast<uint32_t>(std::ceil(quota)));
+}
+
+}  // namespace
+
+uint32_t ProcessorCount() { return WithinQuota(UsableProcessors()); }
+
+uint32_t ProcessorCount(const std::vector<pid_t>& processes) {
+  std::set<int> all;
+  for (const pid_t process : processes) {
+    std::vector<int> some = ProcessorsOf(process);
+    if (some.empty()) some = ProcessorsOf(0);
+    all.insert(some.begin(), some.end());
+  }
+  return WithinQuota(std::max(1u, static_cast<uint32_t>(all.size())));
 }
 
 }  // namespace hcclrun

@@ -1,15 +1,31 @@
 #pragma once
+// The processors that this process and others may use.
+
+#include <sys/types.h>
+
 #include <cstdint>
+#include <vector>
 
 namespace hcclrun {
 
-// Processors in this process' affinity mask. At least 1.
+// Numbers of the processors in the affinity mask of a process (0: of the calling thread), ascending.
+// Empty when it cannot be read.
+std::vector<int> ProcessorsOf(pid_t process);
+
+// The same, one processor of every core first, then the cores' second threads and so on.
+std::vector<int> CoresFirst(std::vector<int> processors);
+
+// How many the calling thread may use. At least 1.
 uint32_t UsableProcessors();
 
 // Processors that the quota of its cgroup is worth; 0 = no quota.
 double QuotaProcessors();
 
-// Processors this process may use: the former, bounded by the latter (rounded up). At least 1.
+// UsableProcessors() bounded by the quota (rounded up). At least 1.
 uint32_t ProcessorCount();
+
+// The same of several processes together, which may be bound to different processors. One that cannot
+// be asked counts as this one.
+uint32_t ProcessorCount(const std::vector<pid_t>& processes);
 
 }  // namespace hcclrun

@@ -70,11 +70,14 @@ TEST(ElfNeeds, DamagedFilesAreSurvived) {
 }
 
 TEST(MpiCommand, RunsAsRootUnboundOnAnyNumberOfProcessors) {
-  std::vector<std::string> open = MpiRunCommand({"/m", ""}, MpiFlavour::kOpenMpi, 9, {"prog", "a"});
+  std::vector<std::string> open = MpiRunCommand({"/m", ""}, MpiFlavour::kOpenMpi, 9, false, {"prog", "a"});
   for (const char* wanted :
        {"--allow-run-as-root", "--oversubscribe", "--bind-to", "-n", "9", "prog", "a"}) {
     EXPECT_NE(std::find(open.begin(), open.end(), wanted), open.end()) << wanted;
   }
+  EXPECT_EQ(std::find(open.begin(), open.end(), "core"), open.end());
+  open = MpiRunCommand({"/m", ""}, MpiFlavour::kOpenMpi, 2, true, {"prog"});
+  EXPECT_NE(std::find(open.begin(), open.end(), "core"), open.end());
   Environment e = {{"OMPI_MCA_pml", "ucx"}};
   SetMpiVariables(MpiFlavour::kOpenMpi, &e);
   EXPECT_EQ(e["OMPI_MCA_pml"], "ucx") << "what the user has set stays";

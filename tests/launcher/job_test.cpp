@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "run_launcher.h"
+#include "shm/processors.h"
 
 namespace hcclrun::testing {
 namespace {
@@ -32,6 +34,28 @@ TEST(Job, RanksKnowWhoTheyAre) {
                            "arg{rank}", "last"});
   EXPECT_THAT(SortedLines(o.out),
               ElementsAre("0 0 0 0 2 2 r0 0/2 arg0 last", "1 1 1 1 2 2 r1 1/2 arg1 last"));
+}
+
+TEST(Job, BindsRanksToProcessorsOfTheirOwn) {
+  const Args shows = {"sh", "-c", "sed -n 's/Cpus_allowed_list:.//p' /proc/self/status"};
+  const auto run = [&shows](uint32_t ranks) {
+    Args args = {"-n", std::to_string(ranks), "--bind", "--no-label"};
+    args.insert(args.end(), shows.begin(), shows.end());
+    return RunLauncher(args);
+  };
+  const uint32_t usable = ProcessorCount();
+  const Outcome bound = run(std::min(usable, 16u));
+  EXPECT_EQ(bound.code, 0);
+  EXPECT_EQ(bound.err, "");
+  std::vector<std::string> one_each;
+  const std::vector<int> order = CoresFirst(ProcessorsOf(0));
+  for (uint32_t i = 0; i < std::min(usable, 16u); i++) one_each.push_back(std::to_string(order[i]));
+  std::sort(one_each.begin(), one_each.end());
+  EXPECT_EQ(SortedLines(bound.out), one_each);
+  if (usable >= 64) return;
+  const Outcome crowded = run(usable + 1);
+  EXPECT_EQ(crowded.code, 0);
+  EXPECT_THAT(crowded.err, HasSubstr("--bind has no effect"));
 }
 
 // --servers: places, and a rank table that is there as long as the job.
