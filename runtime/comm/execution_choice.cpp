@@ -20,7 +20,7 @@ uint64_t OneThreadMost(const ControlHeader& header) {
 // Bytes moved above which ranks do their own shares after all: switches no longer count, while every
 // process that works for all ranks has to fault in, page by page, the memory of all of them. Where
 // ranks outnumber processors sharing is up to four times quicker below and up to half as quick above.
-constexpr uint64_t kSharedMost = 32 << 20;
+constexpr uint64_t kSharedMost = 4 << 20;
 
 constexpr uint32_t kExecutors = 32;  // at least so many ranks may execute
 
