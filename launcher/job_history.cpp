@@ -1,11 +1,10 @@
 #include "launcher/job_history.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
-
-#include "absl/strings/str_cat.h"
-#include "base/call.h"
-#include "collective/types.h"
+#include <map>
+#include <tuple>
 
 namespace hcclrun {
 namespace {
@@ -16,23 +15,21 @@ constexpr auto kInOrder = std::memory_order_acquire;
 // From ticks to NowNs(), by a straight line through the start and now.
 class Clock {
  public:
-  explicit Clock(const RecorderLayout& layout)
-      : layout_(layout), now_ticks_(Ticks()), now_ns_(NowNs()) {}
-  int64_t now_ns() const { return now_ns_; }
+  explicit Clock(const RecorderLayout& layout) : layout_(layout), now_(ClockReading::Take()) {}
+  int64_t now_ns() const { return now_.ns; }
   int64_t Ns(uint64_t ticks) const {
     if (ticks == 0) return 0;
-    if (!layout_.counter) return std::clamp<int64_t>(static_cast<int64_t>(ticks), 1, now_ns_);
-    const auto passed = static_cast<double>(now_ticks_ - layout_.start_ticks);
-    if (passed <= 0) return now_ns_;
+    if (!layout_.counter) return std::clamp<int64_t>(static_cast<int64_t>(ticks), 1, now_.ns);
+    const auto passed = static_cast<double>(now_.ticks - layout_.start_ticks);
+    if (passed <= 0) return now_.ns;
     const double ns = static_cast<double>(static_cast<int64_t>(ticks - layout_.start_ticks)) *
-                      static_cast<double>(now_ns_ - layout_.start_ns) / passed;
-    return std::clamp<int64_t>(layout_.start_ns + static_cast<int64_t>(ns), 1, now_ns_);
+                      static_cast<double>(now_.ns - layout_.start_ns) / passed;
+    return std::clamp<int64_t>(layout_.start_ns + static_cast<int64_t>(ns), 1, now_.ns);
   }
 
  private:
   const RecorderLayout& layout_;
-  const uint64_t now_ticks_;
-  const int64_t now_ns_;
+  const ClockReading now_;
 };
 
 template <class Enum>
@@ -63,6 +60,7 @@ bool Copy(const OperationRecord& r, uint64_t number, const Clock& clock, Recorde
   c->dtype = r.dtype.load(kInOrder);
   c->reduce_op = r.reduce_op.load(kInOrder);
   c->flags = r.flags.load(kInOrder);
+  c->op = r.op.load(kInOrder);
   c->path = static_cast<PathTaken>(
       std::min<uint8_t>(r.path.load(kInOrder), static_cast<uint8_t>(PathTaken::kDirect)));
   c->reason = r.reason.load(kInOrder);
@@ -121,6 +119,11 @@ void CopyRank(const RecorderView& view, const Clock& clock, RankHistory* rank) {
     c.stage_bytes = r.stages.load(kInOrder);
     c.servers = std::max<uint32_t>(r.servers.load(kInOrder), 1);
     c.name = std::string(r.name, strnlen(r.name, sizeof r.name));
+    for (uint32_t w = 0; w < CommunicatorRecord::kExpectedWords; w++) {
+      for (uint64_t bits = r.expected[w].load(kInOrder); bits; bits &= bits - 1)
+        c.expected.push_back(
+            static_cast<int>(w * 64 + static_cast<uint32_t>(std::countr_zero(bits))));
+    }
     if (r.id.load(kInOrder) == c.id) rank->communicators.push_back(std::move(c));
   }
   std::sort(rank->communicators.begin(), rank->communicators.end(),
@@ -162,12 +165,20 @@ const RecordedWaiter* RankHistory::stream(uint64_t id) const { return FindById(s
 const RecordedWaiter* RankHistory::thread(uint64_t id) const { return FindById(threads, id); }
 
 JobHistory::Member JobHistory::MemberOf(uint64_t key, uint32_t member) const {
-  for (size_t r = 0; r < ranks.size(); r++) {
-    for (const RecordedCommunicator& c : ranks[r].communicators) {
-      if (c.key == key && c.rank == member) return {static_cast<int>(r), &c};
+  if (members_.empty()) {
+    for (size_t r = 0; r < ranks.size(); r++) {
+      for (size_t i = 0; i < ranks[r].communicators.size(); i++) {
+        const RecordedCommunicator& c = ranks[r].communicators[i];
+        members_[c.key].emplace(c.rank, Place(r, i));
+      }
     }
   }
-  return {};
+  const auto of_key = members_.find(key);
+  if (of_key == members_.end()) return {};
+  const auto found = of_key->second.find(member);
+  if (found == of_key->second.end()) return {};
+  const auto [rank, place] = found->second;
+  return {static_cast<int>(rank), &ranks[rank].communicators[place]};
 }
 
 const RecordedCall* JobHistory::FindCall(int rank, uint32_t comm, OperationRecord::Kind kind,
@@ -189,51 +200,62 @@ JobHistory CopyHistory(const RecorderLayout& layout, size_t ranks, char* base) {
   history.ranks.resize(ranks);
   for (size_t r = 0; r < ranks; r++)
     CopyRank(RecorderView::At(base, layout, static_cast<uint32_t>(r)), clock, &history.ranks[r]);
+  SettleTimes(&history);
   return history;
 }
 
-std::string CommunicatorText(const RankHistory& rank, uint32_t comm) {
-  const RecordedCommunicator* c = rank.communicator(comm);
-  return c ? absl::StrCat("communicator ", c->name) : "a communicator";
-}
+namespace {
 
-std::string Text(const RankHistory& rank, const RecordedCall& call) {
-  std::string text = CallName(static_cast<CallId>(call.call));
-  switch (call.kind) {
-    case OperationRecord::kCollective:
-      absl::StrAppend(&text, " #", call.sequence + 1);
-      break;
-    case OperationRecord::kSend:
-      absl::StrAppend(&text, ": send #", call.sequence + 1, " to rank ", call.peer);
-      break;
-    case OperationRecord::kReceive:
-      absl::StrAppend(&text, ": receive #", call.sequence + 1, " from rank ", call.peer);
-      break;
-    case OperationRecord::kLocal:
-      absl::StrAppend(&text, " after ", call.sequence,
-                      call.sequence == 1 ? " operation" : " operations");
-      break;
+// All calls of one operation, or of one transfer: communicator, whether a transfer, its sender and
+// receiver, number.
+using OperationKey = std::tuple<uint64_t, bool, uint32_t, uint32_t, uint64_t>;
+
+void SettleOne(const std::vector<RecordedCall*>& calls, size_t all) {
+  int64_t last_posted_ns = 0, first_started_ns = 0;
+  bool missing = calls.size() < all;  // not posted, or not kept any more
+  for (const RecordedCall* c : calls) {
+    missing |= c->posted_ns == 0;
+    last_posted_ns = std::max(last_posted_ns, c->posted_ns);
+    if (c->started_ns && (!first_started_ns || c->started_ns < first_started_ns))
+      first_started_ns = c->started_ns;
   }
-  return absl::StrCat(text, " of ", CommunicatorText(rank, call.comm));
-}
-
-std::string TextWithFacts(const RankHistory& rank, const RecordedCall& call) {
-  std::string text = Text(rank, call);
-  if (call.kind == OperationRecord::kLocal || call.count == 0) return text;
-  absl::StrAppend(&text, " (", call.count, " ", Name(static_cast<DataType>(call.dtype)));
-  if (call.kind == OperationRecord::kCollective) {
-    const auto id = static_cast<CallId>(call.call);
-    if (id == CallId::HcclAllReduce || id == CallId::HcclReduce ||
-        id == CallId::HcclReduceScatter || id == CallId::HcclReduceScatterV)
-      absl::StrAppend(&text, ", ", Name(static_cast<ReduceOp>(call.reduce_op)));
-    if (call.peer != kNoPeer) absl::StrAppend(&text, ", root ", call.peer);
+  for (RecordedCall* c : calls) {
+    // Who posted last is not known then, but its own time is.
+    const int64_t posted_ns = missing ? c->posted_ns : last_posted_ns;
+    if (c->finished_ns) {
+      c->finished_ns = std::max(c->finished_ns, posted_ns);
+      // Whoever came to it after its end has seen others do it.
+      if (!c->started_ns || c->started_ns > c->finished_ns) c->started_ns = first_started_ns;
+      if (!c->started_ns) c->started_ns = posted_ns;
+      c->started_ns = std::min(c->started_ns, c->finished_ns);
+    }
+    if (c->started_ns) c->started_ns = std::max(c->started_ns, posted_ns);
+    if (c->posted_ns) c->called_ns = std::min(c->called_ns, c->posted_ns);
   }
-  return text + ")";
 }
 
-std::string Seconds(int64_t ns) {
-  const int64_t tenths = std::max<int64_t>(ns, 0) / 100'000'000;
-  return absl::StrCat(tenths / 10, ".", tenths % 10, " s");
+}  // namespace
+
+void SettleTimes(JobHistory* history) {
+  struct Calls {
+    std::vector<RecordedCall*> calls;
+    size_t all = 2;  // as many belong to it
+  };
+  std::map<OperationKey, Calls> operations;
+  for (RankHistory& rank : history->ranks) {
+    for (RecordedCall& call : rank.calls) {
+      const RecordedCommunicator* c = rank.communicator(call.comm);
+      if (!c || call.kind == OperationRecord::kLocal) continue;
+      const bool sends = call.kind == OperationRecord::kSend;
+      Calls& of =
+          operations[call.transfer() ? OperationKey(c->key, true, sends ? c->rank : call.peer,
+                                                    sends ? call.peer : c->rank, call.sequence)
+                                     : OperationKey(c->key, false, 0, 0, call.sequence)];
+      if (!call.transfer()) of.all = c->size;
+      of.calls.push_back(&call);
+    }
+  }
+  for (const auto& [key, of] : operations) SettleOne(of.calls, of.all);
 }
 
 }  // namespace hcclrun

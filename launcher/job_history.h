@@ -6,14 +6,18 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "collective/types.h"
 #include "shm/job_page.h"
 #include "shm/recorder.h"
 
 namespace hcclrun {
 
-// Times are NowNs(), 0 = not yet.
+// Times are NowNs(), 0 = not yet. In a copy of the recorder called <= posted <= started <= finished,
+// and nobody has started before all have posted.
 struct RecordedCall {
   uint64_t number = 0;
   OperationRecord::Kind kind = OperationRecord::kCollective;
@@ -24,13 +28,17 @@ struct RecordedCall {
   int32_t thread = 0;
   uint32_t peer = kNoPeer;
   uint32_t fault = 0;
-  uint8_t dtype = 0, reduce_op = 0, flags = 0;
+  uint8_t op = kNoOp, dtype = 0, reduce_op = 0, flags = 0;
   PathTaken path = PathTaken::kUnknown;
   uint8_t reason = 0;  // see RankHistory::reason()
 
   bool transfer() const {
     return kind == OperationRecord::kSend || kind == OperationRecord::kReceive;
   }
+  bool collective() const { return kind == OperationRecord::kCollective; }
+  bool reduces() const { return collective() && IsReduction(static_cast<Op>(op)); }
+  bool uses_windows() const { return collective() && UsesWindows(static_cast<Op>(op)); }
+  bool has_counts() const { return collective() && IsVOperation(static_cast<Op>(op)); }
   bool over() const { return kind == OperationRecord::kLocal || finished_ns != 0 || fault != 0; }
 };
 
@@ -43,6 +51,7 @@ struct RecordedCommunicator {
   uint64_t stage_bytes = 0;
   uint32_t servers = 1;
   std::string name;
+  std::vector<int> expected;  // ranks of the job that are to be members; empty: not known
 };
 
 struct RecordedWaiter {
@@ -63,7 +72,8 @@ struct RankHistory {
   int32_t pid = 0;
   int32_t library_pid = 0;  // 0 = has not loaded the library
   bool started = false, ended = false, stopped = false;
-  bool library_gone = false;
+  bool library_gone = false;  // the process that used the library has ended
+  bool vanished = false;      // likewise, and not through exit()
   std::string end;  // "exit code 3", "SIGKILL"; empty while it runs
   uint64_t calls_recorded = 0;
   std::vector<RecordedCall> calls;  // the last ones, ascending
@@ -78,7 +88,8 @@ struct RankHistory {
   const RecordedWaiter* thread(uint64_t id) const;
 };
 
-struct JobHistory {
+class JobHistory {
+ public:
   int64_t start_ns = 0, now_ns = 0;
   std::vector<RankHistory> ranks;
 
@@ -90,19 +101,20 @@ struct JobHistory {
   Member MemberOf(uint64_t key, uint32_t member) const;
   const RecordedCall* FindCall(int rank, uint32_t comm, OperationRecord::Kind kind,
                                uint64_t sequence, uint32_t peer = kNoPeer) const;
+  const RankHistory& rank(int number) const { return ranks[static_cast<size_t>(number)]; }
+
+ private:
+  // By key and rank of the communicator: the rank of the job, and the place in its list. Made by the
+  // first look-up, after which communicators must not change.
+  using Place = std::pair<size_t, size_t>;
+  mutable std::unordered_map<uint64_t, std::unordered_map<uint32_t, Place>> members_;
 };
 
 // What the recorder holds; what only the launcher knows of its ranks is left empty.
 JobHistory CopyHistory(const RecorderLayout& layout, size_t ranks, char* base);
 
-// "HcclAllReduce #41 of communicator world", "HcclSend #3 to rank 1 of communicator world",
-// "HcclCommSymWinDeregister of communicator world after operation #2".
-std::string Text(const RankHistory& rank, const RecordedCall& call);
-// The same with count and type: "... (1024 fp32, sum)".
-std::string TextWithFacts(const RankHistory& rank, const RecordedCall& call);
-// "communicator world"; "a communicator" when it is not known any more.
-std::string CommunicatorText(const RankHistory& rank, uint32_t comm);
-// "4.1 s"
-std::string Seconds(int64_t ns);
+// Makes the times of each operation consistent (RecordedCall): they come from the clocks of several
+// processors, and who finds an operation done by others has not noted its beginning.
+void SettleTimes(JobHistory* history);
 
 }  // namespace hcclrun

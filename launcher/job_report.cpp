@@ -12,13 +12,16 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/rank_list.h"
 #include "collective/types.h"
+#include "launcher/call_text.h"
+#include "launcher/divergences.h"
 #include "launcher/fd.h"
-#include "launcher/hardware_paths.h"
+#include "launcher/wait_text.h"
 
 namespace hcclrun {
 namespace {
@@ -28,44 +31,6 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMaxStragglers = 8;
 constexpr size_t kMaxGroups = 16;
 constexpr int kJsonVersion = 1;
-
-// Ranks that differ in their times alone do the same.
-std::string WithoutTimes(const std::string& text) {
-  std::string result;
-  size_t at = 0;
-  for (size_t since; (since = text.find(" since ", at)) != text.npos;) {
-    absl::StrAppend(&result, text.substr(at, since - at));
-    at = text.find(" s", since + 7);
-    if (at == text.npos) return result;
-    at += 2;
-  }
-  return result + text.substr(at);
-}
-
-std::string RankText(const JobHistory& history, int rank) {
-  const RankHistory& me = history.ranks[static_cast<size_t>(rank)];
-  if (!me.started || me.ended || me.stopped || me.library_pid == 0 || me.library_gone)
-    return DoingText(history, rank, 0);
-  std::string text;
-  auto add = [&text](const std::string& part) {
-    absl::StrAppend(&text, text.empty() ? "" : "; ", part);
-  };
-  bool thread = false;
-  for (const RecordedWaiter& w : me.threads) {
-    if (!w.inside) continue;
-    thread = true;
-    add(DoingText(history, rank, w.id));
-  }
-  if (!thread) add(DoingText(history, rank, me.threads.empty() ? 0 : me.threads.front().id));
-  for (const RecordedWaiter& w : me.streams) {
-    if (w.queued <= w.completed) continue;
-    const std::string wait = WaitText(history, rank, w, true);
-    const uint64_t tasks = w.queued - w.completed;
-    add(absl::StrCat("stream ", w.id, " ", wait.empty() ? "runs" : wait,
-                     tasks > 1 ? absl::StrCat(" (", tasks - 1, " more queued)") : ""));
-  }
-  return text;
-}
 
 Json WindowOf(uint64_t offset) { return offset == UINT64_MAX ? Json(nullptr) : Json(offset); }
 
@@ -98,10 +63,7 @@ Json CallJson(const JobHistory& history, const RankHistory& rank, const Recorded
   json["stream"] = c.stream;
   json["count"] = c.count;
   json["type"] = Name(static_cast<DataType>(c.dtype));
-  const auto id = static_cast<CallId>(c.call);
-  if (id == CallId::HcclAllReduce || id == CallId::HcclReduce || id == CallId::HcclReduceScatter ||
-      id == CallId::HcclReduceScatterV)
-    json["reduce"] = Name(static_cast<ReduceOp>(c.reduce_op));
+  if (c.reduces()) json["reduce"] = Name(static_cast<ReduceOp>(c.reduce_op));
   if (c.peer != kNoPeer) json[c.transfer() ? "peer" : "root"] = c.peer;
   json["bytes"] = c.bytes;
   json["posted"] = TimeOf(history, c.posted_ns);
@@ -128,7 +90,7 @@ Json WaiterJson(const JobHistory& history, int rank, const RecordedWaiter& w, bo
     json["inside"] = w.inside;
     json["since"] = TimeOf(history, w.entered_ns);
   }
-  const std::string text = WaitText(history, rank, w, stream);
+  const std::string text = stream ? StreamText(history, rank, w) : ThreadText(history, rank, w);
   if (text.empty()) return json;
   json["waits_for"] = WaitName(w.kind);
   json["waits_since"] = TimeOf(history, w.since_ns);
@@ -136,15 +98,15 @@ Json WaiterJson(const JobHistory& history, int rank, const RecordedWaiter& w, bo
   return json;
 }
 
-Json RankJson(const JobHistory& history, int rank) {
+Json RankJson(const JobHistory& history, int rank, const JobHistory& calls) {
   const RankHistory& me = history.ranks[static_cast<size_t>(rank)];
   Json json;
   json["rank"] = rank;
   json["pid"] = me.pid;
-  json["state"] = !me.started  ? "not started"
-                  : me.ended   ? "ended"
-                  : me.stopped ? "stopped"
-                               : "running";
+  json["state"] = !me.started               ? "not started"
+                  : me.ended || me.vanished ? "ended"
+                  : me.stopped              ? "stopped"
+                                            : "running";
   if (!me.end.empty()) json["end"] = me.end;
   json["doing"] = RankText(history, rank);
   json["communicators"] = Json::array();
@@ -163,9 +125,10 @@ Json RankJson(const JobHistory& history, int rank) {
   json["streams"] = Json::array();
   for (const RecordedWaiter& w : me.streams)
     json["streams"].push_back(WaiterJson(history, rank, w, true));
-  json["calls_recorded"] = me.calls_recorded;
+  const RankHistory& caller = calls.rank(rank);
+  json["calls_recorded"] = caller.calls_recorded;
   json["calls"] = Json::array();
-  for (const RecordedCall& c : me.calls) json["calls"].push_back(CallJson(history, me, c));
+  for (const RecordedCall& c : caller.calls) json["calls"].push_back(CallJson(history, caller, c));
   return json;
 }
 
@@ -212,11 +175,8 @@ const char* PathName(PathTaken path) {
   return "unknown";
 }
 
-std::vector<std::string> ReportLines(const JobHistory& history, const WaitGraph& graph,
-                                     const std::string& why) {
+std::vector<std::string> HoldUpLines(const WaitGraph& graph) {
   std::vector<std::string> lines;
-  lines.push_back(absl::StrCat("report after ", Seconds(history.now_ns - history.start_ns),
-                               why.empty() ? "" : ", because ", why, ":"));
   for (size_t i = 0; i < std::min(graph.stragglers.size(), kMaxStragglers); i++) {
     const Straggler& s = graph.stragglers[i];
     lines.push_back(absl::StrCat(
@@ -226,15 +186,23 @@ std::vector<std::string> ReportLines(const JobHistory& history, const WaitGraph&
   if (graph.stragglers.size() > kMaxStragglers)
     lines.push_back(absl::StrCat("and for ", graph.stragglers.size() - kMaxStragglers, " others"));
   for (const WaitCycle& cycle : graph.cycles) {
-    std::string text = "deadlock: ";
-    for (size_t i = 0; i < cycle.edges.size(); i++)
-      absl::StrAppend(&text, i ? "; " : "", EdgeText(graph, graph.edges[cycle.edges[i]]));
-    if (!cycle.hint.empty()) absl::StrAppend(&text, ". This is ", cycle.hint);
-    lines.push_back(text);
+    std::vector<std::string> waits;
+    for (size_t e : cycle.edges) waits.push_back(EdgeText(graph, graph.edges[e]));
+    lines.push_back(absl::StrCat("deadlock: ", absl::StrJoin(waits, "; "),
+                                 cycle.hint.empty() ? "" : ". This is ", cycle.hint));
   }
-  std::vector<std::pair<std::string, std::vector<int>>> groups;  // text without times, ranks
+  return lines;
+}
+
+std::vector<std::string> ReportLines(const JobHistory& history, const WaitGraph& graph,
+                                     const std::string& why) {
+  std::vector<std::string> lines = {absl::StrCat("report after ",
+                                                 Seconds(history.now_ns - history.start_ns),
+                                                 why.empty() ? "" : ", because ", why, ":")};
+  for (std::string& line : HoldUpLines(graph)) lines.push_back(std::move(line));
+  std::vector<std::pair<std::string, std::vector<int>>> groups;  // text, ranks
   for (size_t r = 0; r < history.ranks.size(); r++) {
-    const std::string key = WithoutTimes(RankText(history, static_cast<int>(r)));
+    const std::string key = RankText(history, static_cast<int>(r), Times::kLeftOut);
     auto it =
         std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
     if (it == groups.end()) it = groups.insert(groups.end(), {key, {}});
@@ -254,7 +222,7 @@ std::vector<std::string> ReportLines(const JobHistory& history, const WaitGraph&
 }
 
 std::string ReportJson(const JobHistory& history, const WaitGraph& graph, const std::string& why,
-                       const std::string& verdict) {
+                       const std::string& verdict, const JobHistory* later) {
   Json json;
   json["hcclrun_report"] = kJsonVersion;
   json["seconds"] = static_cast<double>((history.now_ns - history.start_ns) / 1000) / 1e6;
@@ -284,10 +252,10 @@ std::string ReportJson(const JobHistory& history, const WaitGraph& graph, const 
     one["text"] = EdgeText(graph, edge);
     json["waits"].push_back(std::move(one));
   }
-  json["divergences"] = Divergences(history);
+  json["divergences"] = Divergences(later ? *later : history);
   json["ranks"] = Json::array();
   for (size_t r = 0; r < history.ranks.size(); r++)
-    json["ranks"].push_back(RankJson(history, static_cast<int>(r)));
+    json["ranks"].push_back(RankJson(history, static_cast<int>(r), later ? *later : history));
   // Names of communicators are the program's and may be anything.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -320,23 +288,45 @@ bool WriteInto(const std::string& path, const std::string& text) {
   return true;
 }
 
+// What is no plain file stays what it is, and gets the text.
+bool IsSpecial(const std::string& path) {
+  struct stat st;
+  return lstat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+std::string Beside(const std::string& path) { return path + ".part"; }
+
+std::string NotWritten(const std::string& path, int error) {
+  return absl::StrCat(path, " cannot be written: ", strerror(error));
+}
+
 }  // namespace
 
-std::string WriteWholeFile(const std::string& path, const std::string& text) {
-  // What is no plain file stays what it is, and gets the text.
+std::string WhyNotWritable(const std::string& path) {
   struct stat st;
-  if (lstat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) {
-    if (WriteInto(path, text)) return "";
-    return absl::StrCat(path, " cannot be written: ", strerror(errno));
+  if (stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return NotWritten(path, EISDIR);
+  if (IsSpecial(path)) {
+    // A link may lead to what is not there yet, a pipe's reader may still come.
+    if (access(path.c_str(), W_OK) == 0 || errno == ENOENT) return "";
+    return NotWritten(path, errno);
   }
-  const std::string beside = path + ".part";
+  const std::string beside = Beside(path);
+  const Fd fd(open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (!fd.valid()) return NotWritten(path, errno);
+  unlink(beside.c_str());
+  return "";
+}
+
+std::string WriteWholeFile(const std::string& path, const std::string& text) {
+  if (IsSpecial(path)) return WriteInto(path, text) ? "" : NotWritten(path, errno);
+  const std::string beside = Beside(path);
   FILE* file = fopen(beside.c_str(), "we");
   bool written = file && fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file) written = fclose(file) == 0 && written;
   if (written && rename(beside.c_str(), path.c_str()) == 0) return "";
-  std::string why = strerror(errno);
+  const int error = errno;
   remove(beside.c_str());
-  return absl::StrCat(path, " cannot be written: ", why);
+  return NotWritten(path, error);
 }
 
 }  // namespace hcclrun

@@ -143,7 +143,7 @@ bool RankStream::ReadOnce() {
     End();
     return false;
   }
-  active_ = true;
+  active_ = used_ = true;
   if (discard_) return true;
   Emit(labeller_.Feed(absl::string_view(buffer, static_cast<size_t>(n))));
   return open();

@@ -67,6 +67,8 @@ class RankStream {
   bool open() const { return pipe_.valid(); }
   // Bytes came in since the last call.
   bool TakeActivity();
+  // Any bytes have come.
+  bool used() const { return used_; }
   // What comes from now on is read and thrown away.
   void Discard() { discard_ = true; }
   // Takes what is in the pipe now, however long the sink's queue becomes, and closes it.
@@ -86,6 +88,7 @@ class RankStream {
   LineLabeller labeller_;
   EventLoop::TimerId silence_ = 0;
   bool active_ = false;
+  bool used_ = false;
   bool discard_ = false;
 };
 

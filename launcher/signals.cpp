@@ -37,6 +37,12 @@ Signals::Signals() {
   sigset_t handled;
   sigemptyset(&handled);
   for (int s : {SIGCHLD, SIGCONT}) sigaddset(&handled, s);
+  // A shell that starts a command with & may ignore SIGINT and SIGQUIT on its behalf, so that Ctrl-C
+  // does not reach it. Ctrl-\ asks for a report here, which does no harm, and a kill -QUIT of a job
+  // in the background is the way to one.
+  struct sigaction answer = {};
+  answer.sa_handler = SIG_DFL;
+  sigaction(SIGQUIT, &answer, &quit_at_start_);
   for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2}) {
     struct sigaction now;
     if (sigaction(s, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
@@ -48,6 +54,7 @@ Signals::Signals() {
 
 void Signals::RestoreForChild() const {
   sigaction(SIGPIPE, &pipe_at_start_, nullptr);
+  sigaction(SIGQUIT, &quit_at_start_, nullptr);
   setrlimit(RLIMIT_NOFILE, &files_at_start_);
   sigprocmask(SIG_SETMASK, &mask_at_start_, nullptr);
 }

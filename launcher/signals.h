@@ -14,8 +14,8 @@ const char* SignalName(int signal_number);
 
 class Signals {
  public:
-  // Blocks what the launcher handles (signals that were ignored at its start stay ignored), ignores
-  // SIGPIPE, and raises the soft limit of open descriptors to the hard one.
+  // Blocks what the launcher handles (signals that were ignored at its start stay ignored, but for
+  // SIGQUIT), ignores SIGPIPE, and raises the soft limit of open descriptors to the hard one.
   Signals();
   // Becomes readable with signalfd_siginfo records.
   int fd() const { return fd_.get(); }
@@ -25,7 +25,7 @@ class Signals {
  private:
   Fd fd_;
   sigset_t mask_at_start_;
-  struct sigaction pipe_at_start_;
+  struct sigaction pipe_at_start_, quit_at_start_;
   rlimit files_at_start_;
 };
 

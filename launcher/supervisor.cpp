@@ -22,6 +22,7 @@
 #include "base/soc.h"
 #include "launcher/debugger.h"
 #include "launcher/descendants.h"
+#include "launcher/job_report.h"
 #include "launcher/program.h"
 #include "launcher/rank_process.h"
 #include "shm/budget.h"
@@ -97,6 +98,13 @@ int Supervisor::Prepare() {
   if (!options_.log_directory.empty() && !MakeDirectories(options_.log_directory)) {
     EarlySentence(absl::StrCat("--log-dir ", options_.log_directory,
                                " cannot be created: ", strerror(errno)));
+    return 1;
+  }
+  for (const auto& [option, path] :
+       {std::pair("--report", options_.report), std::pair("--trace", options_.trace)}) {
+    const std::string trouble = path.empty() ? "" : WhyNotWritable(path);
+    if (trouble.empty()) continue;
+    EarlySentence(absl::StrCat(option, " ", trouble));
     return 1;
   }
   null_ = Fd(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -176,8 +184,7 @@ int Supervisor::PreparePage() {
   page_->magic = kJobPageMagic;
   page_->version = kJobPageVersion;
   page_->ranks = static_cast<uint32_t>(options_.ranks);
-  recorder.start_ticks = Ticks();
-  recorder.start_ns = NowNs();
+  recorder.SetStart(ClockReading::Take());
   page_->recorder = recorder;
   uint64_t limit = 0;
   if (options_.memory.empty() || !ParseBytes(options_.memory.c_str(), &limit))
@@ -413,6 +420,8 @@ void Supervisor::Reap() {
       OnRankEnded(rank, status);
     } else if (pid == mpirun_pid_) {
       OnMpiRunEnded(status);
+    } else if (guard_ && pid == guard_->pid()) {
+      OnGuardEnded(status);
     }
   }
 }
@@ -474,7 +483,8 @@ int Supervisor::Run() {
   stdin_pump_.reset();
   Judge();
   Drain();
-  const std::string verdict = facts_.exit_code != 0 ? Verdict(facts_) : "";
+  const bool silent = facts_.exit_code == 0 || (RefusedItsArguments() && !options_.verbose);
+  const std::string verdict = silent ? "" : Verdict(facts_);
   if (!verdict.empty()) sinks_.err->WriteOwnLine(verdict);
   FinalReports(verdict);
   for (Sink* sink : {sinks_.out, sinks_.err}) {

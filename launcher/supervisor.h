@@ -107,6 +107,7 @@ class Supervisor : private LifelineServer::Listener {
   void OnRankEnded(int rank, int status);
   void OnRankRefused(int rank, const std::string& why, int exit_code);
   void OnMpiRunEnded(int status);
+  void OnGuardEnded(int status);
   void OnTimeout();
   void OnInterrupt(int signal_number);
   void BeginEnding(VerdictFacts::Cause cause, Stage stage);
@@ -116,12 +117,15 @@ class Supervisor : private LifelineServer::Listener {
   void KillDescendants();
   std::vector<RankNote> Snapshot() const;
   void Judge();
+  bool RefusedItsArguments() const;
 
   // supervisor_report.cpp: what the flight recorder says
   JobHistory TakeHistory() const;
   bool Stopped(const Rank& rank) const;
   void Report(const std::string& why);
   void TellReport(const std::string& why);  // about history_
+  void TellStall(int rank);
+  void Remember(JobHistory history);
   void WriteReport(const std::string& json);
   void FinalReports(const std::string& verdict);
 
@@ -136,6 +140,7 @@ class Supervisor : private LifelineServer::Listener {
   JobPage* page_ = nullptr;
   RecorderLayout recorder_ = {};  // of the flight recorder behind the page
   std::unique_ptr<Guard> guard_;
+  int guards_lost_ = 0;
   std::string rank_table_path_;  // empty: no --servers
   RankTableFile rank_table_;
 
@@ -164,11 +169,14 @@ class Supervisor : private LifelineServer::Listener {
   VerdictFacts facts_;
   std::vector<RankNote> early_snapshot_;  // taken when a library process vanished
   int64_t early_snapshot_ns_ = 0;
+  JobHistory early_history_;  // likewise
   uint64_t oom_kills_at_start_ = 0;
   JobHistory history_;  // of the last report, or of the first failure
   WaitGraph graph_;     // of history_
   std::string history_why_;
   bool asked_report_ = false;  // a rank has asked for one; the others would say the same
+  bool hung_ = false;          // graph_ shows a wait that has run into a time-out, or a deadlock
+  bool stall_told_ = false;
   bool report_trouble_told_ = false;
 };
 

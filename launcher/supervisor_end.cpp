@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "launcher/debugger.h"
 #include "launcher/descendants.h"
+#include "launcher/signals.h"
 #include "launcher/supervisor.h"
 
 namespace hcclrun {
@@ -66,6 +67,8 @@ void Supervisor::OnDetached(int rank, int32_t pid, bool finished) {
   if (r.vanished && !ending_ && early_snapshot_.empty()) {
     early_snapshot_ = Snapshot();
     early_snapshot_ns_ = NowNs();
+    // Survivors return errors from now on, and are elsewhere when the process can be reaped.
+    if (!options_.report.empty()) early_history_ = TakeHistory();
   }
 }
 
@@ -187,6 +190,7 @@ void Supervisor::OnMpiRunEnded(int status) {
 void Supervisor::OnTimeout() {
   if (ending_ || Over()) return;
   Report(absl::StrCat("the job did not end within ", options_.timeout_text, " s (--timeout)"));
+  hung_ = true;
   BeginEnding(VerdictFacts::Cause::kTimeout, Stage::kTerminating);
 }
 
@@ -204,6 +208,10 @@ void Supervisor::OnInterrupt(int signal_number) {
   bool anybody = false;
   for (const Rank& rank : ranks_) anybody |= rank.phase == Rank::kRunning;
   facts_.ranks = Snapshot();
+  if (!asked_report_) {
+    Remember(TakeHistory());
+    hung_ = !graph_.cycles.empty();
+  }
   SignalAll(signal_number);
   if (!anybody) BeginEnding(VerdictFacts::Cause::kSignalled, Stage::kTerminating);
 }
@@ -215,11 +223,8 @@ void Supervisor::BeginEnding(VerdictFacts::Cause cause, Stage stage) {
                NowNs() - early_snapshot_ns_ < kFreshNs;
   if (!interrupted_) facts_.ranks = early ? early_snapshot_ : Snapshot();
   // What a rank that gave up has asked for shows how things stood; what Ctrl-\\ did is old.
-  if (!options_.report.empty() && !asked_report_ && cause != VerdictFacts::Cause::kTimeout) {
-    history_ = TakeHistory();
-    history_why_.clear();
-    graph_ = FindWaits(history_);
-  }
+  if (!asked_report_ && !interrupted_ && cause != VerdictFacts::Cause::kTimeout)
+    Remember(early && !early_history_.ranks.empty() ? std::move(early_history_) : TakeHistory());
   if (page_) {
     const bool rank_failed = cause == VerdictFacts::Cause::kRankFailed;
     page_->aborting.store(rank_failed ? static_cast<uint32_t>(facts_.rank) + 1 : kNoRankFailed,
@@ -311,6 +316,38 @@ std::vector<RankNote> Supervisor::Snapshot() const {
     if (page_) note.CopyActivity(page_->activity[i]);
   }
   return notes;
+}
+
+// It would end what the job leaves, should the launcher be killed.
+void Supervisor::OnGuardEnded(int status) {
+  constexpr int kMostGuards = 3;
+  const pid_t pid = guard_->pid();
+  guards_lost_++;
+  guard_ = guards_lost_ < kMostGuards ? std::make_unique<Guard>(identity_.id, rank_table_path_)
+                                      : nullptr;
+  const bool again = guard_ && guard_->pid() > 0;
+  sinks_.err->WriteOwnLine(absl::StrCat(
+      "hcclrun: its hcclrun-guard (pid ", pid, ") ",
+      WIFSIGNALED(status) ? absl::StrCat("was killed by ", SignalName(WTERMSIG(status))) : "ended",
+      again ? "; there is another one now"
+            : "; should hcclrun be killed too, processes may be left that have not loaded the "
+              "library"));
+}
+
+// The convention for a wrong command line, about which the program itself has said what there is to
+// say: nobody has used the library, and all that failed did so with code 2.
+bool Supervisor::RefusedItsArguments() const {
+  if (facts_.cause != VerdictFacts::Cause::kRankFailed || facts_.exit_code != 2) return false;
+  bool said = false;
+  for (size_t i = 0; i < ranks_.size(); i++) {
+    const Rank& rank = ranks_[i];
+    said |= rank.err ? rank.err->used() : ranks_.size() == 1;  // which has hcclrun's own
+    const bool well = rank.status == 0 || rank.ended_by_us ||
+                      (WIFEXITED(rank.status) && WEXITSTATUS(rank.status) == 2);
+    const bool called = page_->activity[i].calls.load(std::memory_order_relaxed) != 0;
+    if (!well || called || (rank.status != 0 && rank.library_pid == 0)) return false;
+  }
+  return said;
 }
 
 // Names the first cause, once everything is known.

@@ -2,11 +2,15 @@
 // Supervisor.
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "launcher/hardware_paths.h"
+#include "launcher/call_text.h"
+#include "launcher/divergences.h"
+#include "launcher/explain.h"
+#include "launcher/hardware_troubles.h"
 #include "launcher/job_report.h"
 #include "launcher/signals.h"
 #include "launcher/supervisor.h"
@@ -37,6 +41,7 @@ JobHistory Supervisor::TakeHistory() const {
     h.started = rank.phase != Rank::kNotStarted;
     h.ended = rank.phase == Rank::kEnded;
     h.library_gone = rank.detached_at != 0;
+    h.vanished = rank.vanished;
     h.stopped = Stopped(rank);
     if (h.ended && h.started) h.end = EndText(rank.status);
   }
@@ -54,6 +59,14 @@ void Supervisor::Report(const std::string& why) {
   TellReport(why);
 }
 
+// How things stand, for the reports at the end, where no report is told now.
+void Supervisor::Remember(JobHistory history) {
+  if (options_.report.empty() && !options_.a3_report) return;
+  history_ = std::move(history);
+  history_why_.clear();
+  graph_ = FindWaits(history_);
+}
+
 void Supervisor::TellReport(const std::string& why) {
   history_why_ = why;
   graph_ = FindWaits(history_);
@@ -69,8 +82,28 @@ void Supervisor::WriteReport(const std::string& json) {
   sinks_.err->WriteOwnLine(absl::StrCat("hcclrun: --report ", trouble));
 }
 
+// A rank has told that it waits, and goes on. It knows whom it misses, but not why.
+void Supervisor::TellStall(int rank) {
+  if (ending_ || interrupted_ || asked_report_ || stall_told_) return;
+  const JobHistory history = TakeHistory();
+  const WaitGraph graph = FindWaits(history);
+  const std::vector<std::string> lines = HoldUpLines(graph);
+  if (lines.empty()) return;  // the wait is over
+  stall_told_ = true;
+  for (const std::string& line : lines) {
+    sinks_.err->WriteOwnLine(
+        absl::StrCat("hcclrun: after ", Seconds(history.now_ns - history.start_ns), ", ", line));
+  }
+  sinks_.err->WriteOwnLine(absl::StrCat("hcclrun: kill -QUIT ", getpid(),
+                                        ", or Ctrl-\\, shows "
+                                        "what every rank does"));
+  if (!options_.report.empty())
+    WriteReport(ReportJson(history, graph, absl::StrCat("rank ", rank, " waits"), ""));
+}
+
 // The rank waits meanwhile: how things stand is about to change because it gives up.
 void Supervisor::OnReportAsked(int rank, const LifelineAsk& ask) {
+  if (ask.cause == static_cast<uint32_t>(ReportCause::kStall)) return TellStall(rank);
   // Who asked before the last copy was taken is in it.
   const bool answered =
       static_cast<int32_t>(page_->reports_taken.load(std::memory_order_relaxed) - ask.number) >= 0;
@@ -82,7 +115,7 @@ void Supervisor::OnReportAsked(int rank, const LifelineAsk& ask) {
   page_->reports_taken.store(asked, std::memory_order_release);
   FutexWakeAll(&page_->reports_taken);
   if (!first) return;
-  asked_report_ = true;
+  asked_report_ = hung_ = true;
   const bool connecting = ask.cause == static_cast<uint32_t>(ReportCause::kConnectTimeout);
   TellReport(absl::StrCat("rank ", rank, " gives up waiting (",
                           connecting ? "HCCL_CONNECT_TIMEOUT" : "HCCL_EXEC_TIMEOUT", ")"));
@@ -103,7 +136,11 @@ void Supervisor::FinalReports(const std::string& verdict) {
     for (const std::string& line : ExplainLines(now)) say("explain: ", line);
   }
   if (options_.a3_report) {
-    const std::vector<std::string> lines = HardwareTroubles(now);
+    std::vector<std::string> lines = HardwareTroubles(now);
+    if (hung_) {
+      const std::vector<std::string> hang = HardwareHang(graph_);
+      lines.insert(lines.end(), hang.begin(), hang.end());
+    }
     for (const std::string& line : lines) say("A3: ", line);
     if (lines.empty()) say("A3: ", "no call of this run is known to break there");
   }
@@ -114,16 +151,10 @@ void Supervisor::FinalReports(const std::string& verdict) {
   if (options_.report.empty()) return;
   // Of a job that failed, how things stood then; of each rank, how it ended.
   if (facts_.exit_code != 0 && !history_.ranks.empty()) {
-    for (size_t i = 0; i < now.ranks.size(); i++) {
-      history_.ranks[i].end = now.ranks[i].end;
-      history_.ranks[i].calls = std::move(now.ranks[i].calls);
-      history_.ranks[i].calls_recorded = now.ranks[i].calls_recorded;
-    }
-  } else {
-    history_ = std::move(now);
-    graph_ = FindWaits(history_);
+    for (size_t i = 0; i < now.ranks.size(); i++) history_.ranks[i].end = now.ranks[i].end;
+    return WriteReport(ReportJson(history_, FindWaits(history_), history_why_, verdict, &now));
   }
-  WriteReport(ReportJson(history_, graph_, history_why_, verdict));
+  WriteReport(ReportJson(now, FindWaits(now), history_why_, verdict));
 }
 
 }  // namespace hcclrun

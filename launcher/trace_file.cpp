@@ -4,20 +4,23 @@
 #include <cinttypes>
 #include <cstdio>
 #include <map>
-#include <set>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/call.h"
 #include "collective/types.h"
+#include "launcher/call_text.h"
 #include "launcher/job_report.h"
 
 namespace hcclrun {
 namespace {
 
-// Lanes of streams come behind those of threads, whose numbers are the system's.
+// Lanes of streams come behind those of threads, whose numbers are the system's. A stream has several
+// when it executes several transfers of a batch at once: slices of one lane must not overlap.
 constexpr uint64_t kStreamLane = uint64_t{1} << 32;
-constexpr int64_t kMarkNs = 1'000;  // the width of a call on its thread's lane
+constexpr uint64_t kLanesOfStream = uint64_t{1} << 10;
+constexpr int64_t kMarkNs = 1'000;  // the width of a call on its thread's lane, where there is room
 
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
@@ -39,14 +42,15 @@ class Writer {
 
   std::string Write() {
     FindLast();
-    for (size_t r = 0; r < history_.ranks.size(); r++) Rank(static_cast<int>(r));
+    const int ranks = static_cast<int>(history_.ranks.size());
+    for (int r = 0; r < ranks; r++) Rank(r);
+    for (int r = 0; r < ranks; r++) Streams(r);  // arrows begin at marks of other ranks
     return absl::StrCat("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", out_, "\n]}\n");
   }
 
  private:
   struct Last {
     int64_t posted_ns = 0;
-    int64_t started_ns = 0;  // of the first rank that began
     int rank = -1;
     const RecordedCall* call = nullptr;
   };
@@ -105,8 +109,6 @@ class Writer {
         OperationKey key;
         if (call.posted_ns == 0 || !KeyOf(history_.ranks[r], call, &key)) continue;
         Last& last = last_[key];
-        if (call.started_ns && (!last.started_ns || call.started_ns < last.started_ns))
-          last.started_ns = call.started_ns;
         if (call.posted_ns <= last.posted_ns) continue;
         last.posted_ns = call.posted_ns;
         last.rank = static_cast<int>(r);
@@ -115,43 +117,12 @@ class Writer {
     }
   }
 
-  // When the operation began to run, also if another rank ran it for this one; 0 = it has not.
-  int64_t StartOf(const RankHistory& rank, const RecordedCall& call) const {
-    // What came to it after its end has seen others do it.
-    if (call.started_ns && (!call.finished_ns || call.started_ns < call.finished_ns))
-      return call.started_ns;
-    OperationKey key;
-    if (!call.finished_ns || !KeyOf(rank, call, &key)) return 0;
-    const auto last = last_.find(key);
-    return last != last_.end() && last->second.started_ns ? last->second.started_ns
-                                                          : call.finished_ns;
-  }
-
   void Rank(int rank) {
-    const RankHistory& me = history_.ranks[static_cast<size_t>(rank)];
+    const RankHistory& me = history_.rank(rank);
     Name("process_name", rank, 0, absl::StrCat("rank ", rank));
     Event(absl::StrCat("\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":", rank,
                        ",\"args\":{\"sort_index\":", rank, "}"));
-    std::set<uint64_t> lanes;
-    std::map<uint32_t, int64_t> busy_until;  // of streams
-    std::vector<const RecordedCall*> calls;
-    for (const RecordedCall& call : me.calls) calls.push_back(&call);
-    // Slices of a stream's lane follow each other as the operations ran.
-    std::stable_sort(calls.begin(), calls.end(), [&](const RecordedCall* a, const RecordedCall* b) {
-      const int64_t a_ns = StartOf(me, *a), b_ns = StartOf(me, *b);
-      return (a_ns ? a_ns : INT64_MAX) < (b_ns ? b_ns : INT64_MAX);
-    });
-    for (const RecordedCall* call : calls) {
-      const auto thread = static_cast<uint64_t>(static_cast<uint32_t>(call->thread));
-      if (lanes.insert(thread).second)
-        Name("thread_name", rank, thread, absl::StrCat("thread ", thread));
-      Slice(rank, thread, call->called_ns, call->called_ns + kMarkNs, Text(me, *call), "call", "");
-      if (call->kind == OperationRecord::kLocal || call->posted_ns == 0) continue;
-      const uint64_t lane = kStreamLane + call->stream;
-      if (lanes.insert(lane).second)
-        Name("thread_name", rank, lane, absl::StrCat("stream ", call->stream));
-      Operation(rank, me, *call, thread, lane, &busy_until[call->stream]);
-    }
+    Threads(rank);
     if (me.calls_recorded > me.calls.size() && !me.calls.empty()) {
       const RecordedCall& first = me.calls.front();
       Event(absl::StrCat("\"ph\":\"i\",\"s\":\"p\",\"name\":\"",
@@ -161,32 +132,87 @@ class Writer {
     }
   }
 
-  void Operation(int rank, const RankHistory& me, const RecordedCall& call, uint64_t thread,
-                 uint64_t lane, int64_t* busy_until) {
+  // A mark for each call, on the lane of its thread, before that of the next one begins.
+  void Threads(int rank) {
+    std::vector<const RecordedCall*> calls = CallsOf(rank);
+    std::stable_sort(calls.begin(), calls.end(), [](const RecordedCall* a, const RecordedCall* b) {
+      return std::pair(a->thread, a->called_ns) < std::pair(b->thread, b->called_ns);
+    });
+    int64_t end_ns = 0;  // of the mark before
+    for (size_t i = 0; i < calls.size(); i++) {
+      const RecordedCall& call = *calls[i];
+      const uint64_t lane = LaneOf(call);
+      const bool first = i == 0 || calls[i - 1]->thread != call.thread;
+      const bool last = i + 1 == calls.size() || calls[i + 1]->thread != call.thread;
+      if (first) Name("thread_name", rank, lane, absl::StrCat("thread ", lane));
+      const int64_t begin_ns = first ? call.called_ns : std::max(call.called_ns, end_ns);
+      end_ns = begin_ns + kMarkNs;
+      if (!last) end_ns = std::min(end_ns, std::max(calls[i + 1]->called_ns, begin_ns + 1));
+      marks_[&call] = begin_ns;
+      Slice(rank, lane, begin_ns, end_ns, Text(history_, rank, call), "call", "");
+    }
+  }
+
+  // The operations as they waited and ran.
+  void Streams(int rank) {
+    std::vector<const RecordedCall*> calls = CallsOf(rank);
+    std::erase_if(calls, [](const RecordedCall* call) {
+      return call->kind == OperationRecord::kLocal || call->posted_ns == 0;
+    });
+    std::stable_sort(calls.begin(), calls.end(), [](const RecordedCall* a, const RecordedCall* b) {
+      const int64_t a_ns = a->started_ns, b_ns = b->started_ns;
+      return (a_ns ? a_ns : INT64_MAX) < (b_ns ? b_ns : INT64_MAX);
+    });
+    std::map<uint32_t, std::vector<int64_t>> busy_until;  // of each stream's lanes
+    for (const RecordedCall* call : calls) {
+      // Collectives of a stream run one after the other, transfers of a batch side by side.
+      std::vector<int64_t>& lanes = busy_until[call->stream];
+      size_t lane = 0;
+      while (call->transfer() && lane < lanes.size() && lane + 1 < kLanesOfStream &&
+             lanes[lane] > call->posted_ns)
+        lane++;
+      const uint64_t number = kStreamLane + call->stream * kLanesOfStream + lane;
+      if (lane == lanes.size()) {
+        lanes.push_back(0);
+        Name("thread_name", rank, number,
+             lane == 0 ? absl::StrCat("stream ", call->stream)
+                       : absl::StrCat("stream ", call->stream, ", side by side ", lane + 1));
+      }
+      Operation(rank, *call, number, &lanes[lane]);
+    }
+  }
+
+  void Operation(int rank, const RecordedCall& call, uint64_t lane, int64_t* busy_until) {
     const int64_t end = call.finished_ns ? call.finished_ns : history_.now_ns;
-    const int64_t began = StartOf(me, call), started = began ? std::min(began, end) : end;
-    const int64_t begin = std::max(started, *busy_until);
+    const int64_t begin = std::max(call.started_ns ? call.started_ns : end, *busy_until);
     const int64_t waited_from = std::max(call.posted_ns, *busy_until);
-    const std::string name = Text(me, call);
+    const std::string name = Text(history_, rank, call);
     if (waited_from < begin) {
       Slice(rank, lane, waited_from, begin,
-            absl::StrCat(name, began ? " waits" : " waits for ever"), "wait", "");
+            absl::StrCat(name, call.started_ns ? " waits" : " waits for ever"), "wait", "");
     }
-    *busy_until = std::max(*busy_until, begin);
-    if (began == 0) return;
-    Slice(rank, lane, begin, std::max(end, begin + 1), name, "operation",
-          Facts(me, call, end - started));
+    *busy_until = begin;
+    if (call.started_ns == 0) return;
     *busy_until = std::max(end, begin + 1);
-    Arrow(true, "post", ++flows_, rank, thread, call.called_ns);
-    Arrow(false, "post", flows_, rank, lane, std::max(end, begin + 1) - 1);
+    Slice(rank, lane, begin, *busy_until, name, "operation",
+          Facts(history_.rank(rank), call, end - call.started_ns));
+    Arrow(true, "post", ++flows_, rank, LaneOf(call), marks_[&call]);
+    Arrow(false, "post", flows_, rank, lane, *busy_until - 1);
     OperationKey key;
-    if (!KeyOf(me, call, &key)) return;
+    if (!KeyOf(history_.rank(rank), call, &key)) return;
     const Last& last = last_[key];
     if (last.rank < 0 || last.rank == rank) return;
-    Arrow(true, "last to come", ++flows_, last.rank,
-          static_cast<uint64_t>(static_cast<uint32_t>(last.call->thread)), last.call->called_ns);
+    Arrow(true, "last to come", ++flows_, last.rank, LaneOf(*last.call), marks_[last.call]);
     Arrow(false, "last to come", flows_, rank, lane, begin);
   }
+
+  std::vector<const RecordedCall*> CallsOf(int rank) const {
+    std::vector<const RecordedCall*> calls;
+    for (const RecordedCall& call : history_.rank(rank).calls) calls.push_back(&call);
+    return calls;
+  }
+
+  static uint64_t LaneOf(const RecordedCall& call) { return static_cast<uint32_t>(call.thread); }
 
   std::string Facts(const RankHistory& me, const RecordedCall& call, int64_t ns) const {
     std::string args = absl::StrCat(
@@ -200,7 +226,7 @@ class Writer {
       const RecordedCommunicator* c = me.communicator(call.comm);
       char text[80];
       snprintf(text, sizeof text, ",\"algbw GB/s\":%.3f,\"busbw GB/s\":%.3f", gb,
-               gb * BusFactor(call.call, c ? c->size : 1));
+               gb * BusFactor(static_cast<Op>(call.op), c ? c->size : 1));
       args += text;
     }
     return args;
@@ -208,25 +234,26 @@ class Writer {
 
   const JobHistory& history_;
   std::map<OperationKey, Last> last_;
+  std::unordered_map<const RecordedCall*, int64_t> marks_;  // where they begin
   uint64_t flows_ = 0;
   std::string out_;
 };
 
 }  // namespace
 
-double BusFactor(uint32_t call, uint32_t ranks) {
+double BusFactor(Op op, uint32_t ranks) {
   if (ranks < 2) return 1;
   const double share = static_cast<double>(ranks - 1) / ranks;
-  switch (static_cast<CallId>(call)) {
-    case CallId::HcclAllReduce:
+  switch (op) {
+    case Op::kAllReduce:
       return 2 * share;
-    case CallId::HcclAllGather:
-    case CallId::HcclAllGatherV:
-    case CallId::HcclReduceScatter:
-    case CallId::HcclReduceScatterV:
-    case CallId::HcclAlltoAll:
-    case CallId::HcclAlltoAllV:
-    case CallId::HcclAlltoAllVC:
+    case Op::kAllGather:
+    case Op::kAllGatherV:
+    case Op::kReduceScatter:
+    case Op::kReduceScatterV:
+    case Op::kAllToAll:
+    case Op::kAllToAllV:
+    case Op::kAllToAllVC:
       return share;
     default:
       return 1;

@@ -15,6 +15,6 @@ std::string TraceJson(const JobHistory& history);
 
 // Bytes that the links of one rank carry for an operation by the usual convention, as a multiple of
 // the rank's larger buffer: 2 (n - 1) / n for AllReduce. 1 where there is none.
-double BusFactor(uint32_t call, uint32_t ranks);
+double BusFactor(Op op, uint32_t ranks);
 
 }  // namespace hcclrun

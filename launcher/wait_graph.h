@@ -20,9 +20,9 @@ namespace hcclrun {
 struct WaitNode {
   enum Kind { kThread, kStream, kAbsent };
   Kind kind = kThread;
-  int rank = -1;    // of the job; -1 for kAbsent
-  uint64_t id = 0;  // of the thread (0: whichever it will be) or stream
-  std::string absent;  // kAbsent: "rank 3 of communicator tp, which no process has made"
+  int rank = -1;       // of the job; -1 for kAbsent
+  uint64_t id = 0;     // of the thread (0: whichever it will be) or stream
+  std::string absent;  // kAbsent: "rank 3 of communicator tp, as which nobody has made it so far"
 };
 
 struct WaitEdge {
@@ -67,11 +67,5 @@ WaitGraph FindWaits(const JobHistory& history);
 std::string NodeText(const WaitGraph& graph, size_t node);
 // A whole sentence for one edge, without its end.
 std::string EdgeText(const WaitGraph& graph, const WaitEdge& edge);
-// What a rank's thread or stream waits for: "HcclAllReduce #41 of communicator world (1024 fp32,
-// sum), waits for rank 3 since 4.0 s"; empty when it waits for nothing.
-std::string WaitText(const JobHistory& history, int rank, const RecordedWaiter& waiter,
-                     bool stream);
-// What a rank does that waits for nothing: "is outside the library since 4.1 s, after ...".
-std::string DoingText(const JobHistory& history, int rank, uint64_t thread);
 
 }  // namespace hcclrun

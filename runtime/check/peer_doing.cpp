@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
-#include "base/job.h"
+#include "shm/job_ranks.h"
 #include "shm/lifeline.h"
 #include "shm/process_watch.h"
 #include "shm/recorder.h"
@@ -44,16 +44,13 @@ std::string PeerDoing(int32_t pid) {
   if (pid <= 0 || pid == getpid()) return "";  // not known, or a rank in a thread of this process
   if (ProcessStopped(pid)) return "stopped by a signal (SIGCONT lets it go on)";
   JobPage* page = Lifeline::Page();
-  const auto ranks = static_cast<uint32_t>(Job::Get().size());
-  for (uint32_t r = 0; page && r < ranks; r++) {
-    const RankActivity& activity = page->activity[r];
-    if (activity.pid.load(std::memory_order_relaxed) != pid) continue;
-    if (activity.inside.load(std::memory_order_relaxed) == 0) return "";
-    return absl::StrCat(
-        "now in ", CallName(static_cast<CallId>(activity.call.load(std::memory_order_relaxed))),
-        LastOperation(page, r));
-  }
-  return "";
+  const int rank = JobRankOf(pid);
+  if (!page || rank < 0) return "";
+  const RankActivity& activity = page->activity[rank];
+  if (activity.inside.load(std::memory_order_relaxed) == 0) return "";
+  return absl::StrCat("now in ",
+                      CallName(static_cast<CallId>(activity.call.load(std::memory_order_relaxed))),
+                      LastOperation(page, static_cast<uint32_t>(rank)));
 }
 
 }  // namespace hcclrun

@@ -6,6 +6,7 @@
 #include "check/report.h"
 #include "check/transfer_sentences.h"
 #include "comm/stall.h"
+#include "shm/lifeline.h"
 
 namespace hcclrun {
 namespace {
@@ -29,6 +30,7 @@ std::string NoteOf(const Fault& fault) {
 const bool g_installed = [] {
   SetStallTeller([](const Fault& fault) {
     Tell(LogLevel::kWarning, absl::StrCat(NoteOf(fault), " (HCCLRUN_STALL_NOTE=0: no such notes)"));
+    Lifeline::TellStall();
   });
   return true;
 }();

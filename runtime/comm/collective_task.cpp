@@ -92,9 +92,10 @@ bool CollectiveTask::TryPostNow(bool* last) {
       comm_->size() > 1 && !comm_->CommitStages()) {
     descriptor_.flags |= kFlagStaged;  // a failure shows when the stages are needed
   }
+  const uint64_t now = note.BeforePost();
   if (!TryPost(comm_->view(), comm_->rank(), descriptor_, match_ ? &*match_ : nullptr, last))
     return false;
-  note.Posted();
+  note.Posted(now);
   stage_ = Stage::kMatch;
   return true;
 }
@@ -438,7 +439,7 @@ void CollectiveTask::NoteWaiting(bool begins) const {
   for (uint32_t r = 0; begins && stage_ == Stage::kMatch && r < comm_->size(); r++) {
     if (!HasPosted(view, k, r)) w.AddMissing(r);
   }
-  Lifeline::NoteWaiting(w.missing, w.missing ? w.ranks[0] : -1);
+  Lifeline::NoteWaiting(w.missing, w.missing ? comm_->job_rank(w.ranks[0]) : -1);
   if (begins) Recorder::Wait(waiter, w);
 }
 

@@ -20,6 +20,7 @@
 #include "comm/thresholds.h"
 #include "comm/v_arguments.h"
 #include "device/heap.h"
+#include "shm/job_ranks.h"
 #include "shm/lifeline.h"
 #include "shm/private_copy.h"
 #include "shm/recorder.h"
@@ -52,6 +53,7 @@ OperationNote RecordOperation(const Communicator& comm, const Descriptor& d,
   facts.count = d.count;
   facts.bytes = bytes;
   facts.peer = rooted ? d.root : kNoPeer;
+  facts.op = d.op;
   facts.dtype = d.dtype;
   facts.reduce_op = d.reduce_op;
   facts.reason = Recorder::Reason(choice.reason);
@@ -187,6 +189,11 @@ Fault Communicator::Attach(Membership membership) {
   if (Fault f = liveness_->Watch()) {
     SetAbort(view(), AbortCause::kInternal, rank_);  // the others have a communicator already
     return f;
+  }
+  if (Recorder::Mine()) {
+    std::vector<int32_t> pids;
+    for (uint32_t r = 0; r < size_; r++) pids.push_back(view().ranks[r].pid);
+    job_ranks_ = JobRanksOf(pids);
   }
   connected_.store(true, std::memory_order_release);
   return Fault::None();
@@ -419,8 +426,11 @@ Fault Communicator::AsyncFault() const {
     case AbortCause::kRankDied:
       return OperationFault(FaultKind::kRankDied, view(), name(), rank_, here,
                             std::min(abort.rank, size_ - 1));
-    case AbortCause::kTimeout:
-      return OperationFault(FaultKind::kExecTimeout, view(), name(), rank_, here);
+    case AbortCause::kTimeout: {
+      Fault fault = OperationFault(FaultKind::kExecTimeout, view(), name(), rank_, here);
+      fault.n[2] = uint64_t{abort.rank} + 1;
+      return fault;
+    }
     case AbortCause::kDropped:
       return Fault(FaultKind::kCommBroken,
                    "rank " + std::to_string(abort.rank) +
@@ -430,6 +440,11 @@ Fault Communicator::AsyncFault() const {
       return Fault(FaultKind::kCommBroken,
                    "an operation failed half-way on some rank (see its message)");
   }
+}
+
+Fault Communicator::OutOfUse() const {
+  if (Fault f = AsyncFault()) return f;
+  return buffers_->Lost(name());
 }
 
 void Communicator::Destroy() {

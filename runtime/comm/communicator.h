@@ -134,6 +134,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   // What keeps the communicator from going on, if anything (semantics D.6, HcclGetCommAsyncError).
   Fault AsyncFault() const;
+  // That, or why the next operation would be refused although this communicator is sound.
+  Fault OutOfUse() const;
   // HcclCommDestroy: local. Operations already called go on; later calls of peers find that this
   // rank has left.
   void Destroy();
@@ -152,6 +154,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   StallWatch& stall() { return stall_; }
   uint32_t record() const { return record_; }  // its id in the flight recorder (shm/recorder.h)
+  // What rank r is in hcclrun's job; -1 when that is not known (shm/job_ranks.h).
+  int job_rank(uint32_t r) const { return r < job_ranks_.size() ? job_ranks_[r] : -1; }
 
   std::atomic<bool> suspended{false};  // HcclCommSuspend: takes no operations (semantics D.8)
 
@@ -221,6 +225,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::unique_ptr<ArgumentRing> arguments_;  // made under stage_mutex_, before the first V task
   StallWatch stall_;
   uint32_t record_ = 0;
+  std::vector<int> job_ranks_;  // written before connected_
   std::mutex derived_mutex_;
   std::map<std::string, uint64_t> derived_;  // guarded by derived_mutex_
   std::atomic<uint32_t> last_path_{uint32_t(Path::kBuffered)};

@@ -63,14 +63,23 @@ Fault HcclBuffers::Commit(uint64_t bytes) {
   return device_->heap().Commit(b_, bytes);
 }
 
+Fault HcclBuffers::LostLocked(const std::string& user) const {
+  if (lost_to_.empty() || lost_to_ == user) return Fault::None();
+  return Fault(FaultKind::kCommBroken,
+               absl::StrCat("the HCCL buffers named ", name_, " are out of use with communicator ",
+                            lost_to_, ", which shares them"));
+}
+
+Fault HcclBuffers::Lost(const std::string& user) {
+  if (!shared()) return Fault::None();
+  std::lock_guard<std::mutex> lock(mutex_);
+  return LostLocked(user);
+}
+
 Fault HcclBuffers::Begin(const std::string& user, uint32_t stream) {
   if (!shared()) return Fault::None();
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!lost_to_.empty() && lost_to_ != user) {
-    return Fault(FaultKind::kCommBroken, absl::StrCat("the HCCL buffers named ", name_,
-                                                      " are out of use with communicator ",
-                                                      lost_to_, ", which shares them"));
-  }
+  if (Fault f = LostLocked(user)) return f;
   for (const auto& [who, count] : pending_) {
     if (who.first != user && who.second != stream) {
       return Fault(FaultKind::kBusy,

@@ -36,6 +36,8 @@ class HcclBuffers {
   // Gives the first `bytes` bytes of both pages.
   Fault Commit(uint64_t bytes);
 
+  // kCommBroken when another communicator gave an operation up that still may use them.
+  Fault Lost(const std::string& user);
   bool shared() const { return !name_.empty(); }
   // An operation of communicator `user` is queued on `stream`; kBusy when it must not be.
   Fault Begin(const std::string& user, uint32_t stream);
@@ -45,6 +47,7 @@ class HcclBuffers {
  private:
   HcclBuffers(Device* device, std::string name, uint64_t bytes)
       : device_(device), name_(std::move(name)), bytes_(bytes) {}
+  Fault LostLocked(const std::string& user) const;
 
   Device* const device_;
   const std::string name_;

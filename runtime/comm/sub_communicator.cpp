@@ -8,6 +8,16 @@ namespace {
 
 constexpr size_t kLongestName = 127;  // what HcclGetCommName has room for
 
+// Reports can name those that do not come.
+void RecordMembers(const Communicator& comm, const Communicator& parent,
+                   const std::vector<uint32_t>& ranks) {
+  if (!Recorder::Mine() || !parent.connected()) return;
+  for (uint32_t r : ranks) {
+    const int job_rank = parent.job_rank(r);
+    if (job_rank >= 0) Recorder::Expect(comm.record(), static_cast<uint32_t>(job_rank));
+  }
+}
+
 }  // namespace
 
 std::string SubCommunicatorName(const Communicator& parent, uint64_t id) {
@@ -25,8 +35,10 @@ Result<std::shared_ptr<Communicator>> CreateSubCommunicator(
                                         config.name);
   const RootInfo info = DeriveRootInfo(
       absl::StrCat(parent->key(), " ", tail, " ", parent->CountDerived(tail)));
-  return Communicator::CreateUnmet(parent->device(), info, static_cast<uint32_t>(ranks.size()),
-                                   rank, config, {parent, ranks});
+  Result<std::shared_ptr<Communicator>> comm = Communicator::CreateUnmet(
+      parent->device(), info, static_cast<uint32_t>(ranks.size()), rank, config, {parent, ranks});
+  if (comm.ok()) RecordMembers(**comm, *parent, ranks);
+  return comm;
 }
 
 }  // namespace hcclrun

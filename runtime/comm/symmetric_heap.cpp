@@ -139,7 +139,7 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
   view.ranks[me].call.store(static_cast<uint32_t>(CallId::HcclCommSymWinRegister),
                             std::memory_order_relaxed);
   view.ranks[me].windows.store(round + 1, std::memory_order_seq_cst);
-  Recorder::Local(comm_->record(), static_cast<uint32_t>(CallId::HcclCommSymWinRegister),
+  Recorder::Local(comm_->record(), static_cast<uint32_t>(CallId::HcclCommSymWinRegister), round + 1,
                   user_bytes);
   for (uint64_t now = arrivals.load(std::memory_order_seq_cst);;) {
     if (now & kWindowsBroken) return missing(true);

@@ -105,9 +105,10 @@ bool TransferTask::TryPost(Transfer& t) {
   if (!CanGoOn(t)) return false;
   TransferSlot& slot = SlotOf(t);
   slot.calls[t.end] = t.call;
+  const uint64_t now = t.note.BeforePost();
   const uint32_t before = slot.ends.fetch_or(Bit(t.end), std::memory_order_seq_cst);
   if (before) comm_->view().event_of(t.peer).Notify();
-  t.note.Posted();
+  t.note.Posted(now);
   t.stage = Stage::kMatch;
   return true;
 }
@@ -410,7 +411,8 @@ void TransferTask::NoteWaiting(bool begins) const {
     }
     w.AddMissing(t.peer);
   }
-  Lifeline::NoteWaiting(w.missing, w.missing ? static_cast<int32_t>(w.target) : -1);
+  Lifeline::NoteWaiting(w.missing,
+                        w.missing ? comm_->job_rank(static_cast<uint32_t>(w.target)) : -1);
   if (begins) Recorder::Wait(waiter, w);
 }
 

@@ -20,6 +20,7 @@ OperationNote RecordTransfer(uint32_t comm, const Transfer& t) {
   facts.count = t.call.count;
   facts.bytes = t.buffer.bytes;
   facts.peer = t.peer;
+  facts.op = static_cast<uint8_t>(t.end == kSenderEnd ? Op::kSend : Op::kRecv);
   facts.dtype = t.call.dtype;
   return Recorder::Operation(facts);
 }

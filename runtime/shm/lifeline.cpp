@@ -124,6 +124,13 @@ void Lifeline::AskForReport(ReportCause cause) {
   }
 }
 
+void Lifeline::TellStall() {
+  if (!Page() || InForkedChild()) return;
+  const LifelineAsk ask = {kJobPageMagic, static_cast<uint32_t>(ReportCause::kStall), 0};
+  // Without an answer there is only no such line.
+  (void)SendPacket(Get().socket.get(), &ask, sizeof ask, {}, Deadline::After(0));
+}
+
 RankActivity* Lifeline::Activity() {
   static RankActivity* const own = Page() ? &Page()->activity[Rank()] : nullptr;
   return InForkedChild() ? nullptr : own;

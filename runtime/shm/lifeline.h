@@ -35,7 +35,11 @@ struct LifelineAsk {
 };
 
 // Why a rank asks for a report.
-enum class ReportCause : uint32_t { kExecTimeout, kConnectTimeout };
+enum class ReportCause : uint32_t {
+  kExecTimeout,
+  kConnectTimeout,
+  kStall,  // it waits, and goes on waiting; `number` is 0
+};
 
 class Lifeline {
  public:
@@ -45,11 +49,14 @@ class Lifeline {
   static int Rank();  // valid when Page() is not nullptr
   // The rank's note in the job page, or nullptr.
   static RankActivity* Activity();
-  // Notes whom the rank sleeps for: `missing` ranks, one of them `first`; 0 and -1 for nobody.
+  // Notes whom the rank sleeps for: `missing` ranks, one of them `first` of the job (-1: not known);
+  // 0 and -1 for nobody.
   static void NoteWaiting(uint32_t missing, int32_t first);
   // Lets the launcher report what every rank is doing, and waits until it has looked, a short while
   // at most. For a rank that is about to give up, before others can know of it.
   static void AskForReport(ReportCause cause);
+  // Lets the launcher say, once for the job, who holds up whom. Does not wait for that.
+  static void TellStall();
 };
 
 }  // namespace hcclrun

@@ -66,6 +66,20 @@ uint32_t PowerOfTwo(uint64_t at_most) {
 
 }  // namespace
 
+ClockReading ClockReading::Take() {
+  ClockReading best = {};
+  uint64_t least = UINT64_MAX;
+  for (int i = 0; i < 5; i++) {
+    const uint64_t before = Ticks();
+    const int64_t ns = NowNs();
+    const uint64_t passed = Ticks() - before;
+    if (passed >= least) continue;
+    least = passed;
+    best = {before + passed / 2, ns};
+  }
+  return best;
+}
+
 RecorderLayout RecorderLayout::For(uint32_t ranks, bool trace) {
   RecorderLayout l = {};
   const bool many = ranks > 64;
@@ -132,6 +146,7 @@ uint32_t Recorder::AddCommunicator(uint64_t key, const char* name, uint32_t rank
   c.called.store(0, kAfterMark);
   c.stages.store(stage_bytes, kAfterMark);
   c.servers.store(1, kAfterMark);
+  for (std::atomic<uint64_t>& word : c.expected) word.store(0, kAfterMark);
   snprintf(c.name, sizeof c.name, "%s", name);
   c.alive.store(1, kAfterMark);
   c.id.store(id, std::memory_order_release);
@@ -147,6 +162,12 @@ CommunicatorRecord* Recorder::Communicator(uint32_t id) {
 
 void Recorder::EndCommunicator(uint32_t id) {
   if (CommunicatorRecord* c = Communicator(id)) c->alive.store(0, kRelaxed);
+}
+
+void Recorder::Expect(uint32_t id, uint32_t job_rank) {
+  CommunicatorRecord* c = Communicator(id);
+  if (c && job_rank / 64 < CommunicatorRecord::kExpectedWords)
+    c->expected[job_rank / 64].fetch_or(uint64_t{1} << job_rank % 64, kRelaxed);
 }
 
 uint8_t Recorder::Reason(const char* text) {
@@ -202,15 +223,17 @@ OperationNote Recorder::Operation(const OperationFacts& facts) {
   r.path.store(0, kAfterMark);
   r.reason.store(facts.reason, kAfterMark);
   r.flags.store(facts.flags, kAfterMark);
+  r.op.store(facts.op, kAfterMark);
   r.number.store(number, std::memory_order_release);
   return note;
 }
 
-void Recorder::Local(uint32_t comm, uint32_t call, uint64_t bytes) {
+void Recorder::Local(uint32_t comm, uint32_t call, uint64_t number, uint64_t bytes) {
   OperationFacts facts;
   facts.kind = OperationRecord::kLocal;
   facts.comm = comm;
   facts.call = call;
+  facts.count = number;
   facts.bytes = bytes;
   if (CommunicatorRecord* c = Communicator(comm)) facts.sequence = c->called.load(kRelaxed);
   Operation(facts);
@@ -253,10 +276,6 @@ void Recorder::Wait(Waiter* waiter, const Waiting& w) {
   now.missing.store(w.missing, kAfterMark);
   for (uint32_t i = 0; i < listed; i++) now.ranks[i].store(w.ranks[i], kAfterMark);
   now.version.store(version + 1, std::memory_order_release);
-}
-
-void OperationNote::Stamp(std::atomic<uint64_t> OperationRecord::*field) const {
-  if (Mine()) (record_->*field).store(Recorder::Now(*Recorder::Mine()), kRelaxed);
 }
 
 void OperationNote::Finished(int64_t at_ns, PathTaken path) const {

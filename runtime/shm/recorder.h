@@ -28,6 +28,7 @@
 namespace hcclrun {
 
 inline constexpr uint32_t kNoPeer = 0xffffffff;
+inline constexpr uint8_t kNoOp = 0xff;
 
 // A call that has a place in the order of a communicator's calls: an operation, one item of a batch,
 // or a local call such as HcclCommSymWinDeregister.
@@ -36,7 +37,7 @@ struct OperationRecord {
   std::atomic<uint64_t> number;    // from 1; 0 = being written or never written
   std::atomic<uint64_t> sequence;  // on the communicator; of the pair of ranks for kSend, kReceive;
                                    // for kLocal the operations called before it
-  std::atomic<uint64_t> count;
+  std::atomic<uint64_t> count;     // for kLocal the call's own number, from 1; 0 = it has none
   std::atomic<uint64_t> bytes;                    // of the rank's larger buffer
   std::atomic<uint64_t> in_window, out_window;    // offset in the symmetric heap; UINT64_MAX = none
   std::atomic<uint64_t> called, posted, started;  // ticks; 0 = not yet
@@ -52,7 +53,8 @@ struct OperationRecord {
   std::atomic<uint8_t> path;    // PathTaken
   std::atomic<uint8_t> reason;  // why not the window: number of a ReasonRecord, 0 = none
   std::atomic<uint8_t> flags;   // of the descriptor
-  char padding[10];
+  std::atomic<uint8_t> op;      // Op of collective/types.h; kNoOp for kLocal
+  char padding[9];
 };
 static_assert(sizeof(OperationRecord) == 128);
 
@@ -74,8 +76,12 @@ struct CommunicatorRecord {
   std::atomic<uint32_t> servers;  // over which a rank table spreads it, 1 without
   char padding[20];
   char name[64];  // cut; ends with NUL
+  // Ranks of the job that are to be members, a bit each, where that is known before they have come;
+  // else 0.
+  static constexpr uint32_t kExpectedWords = 16;
+  std::atomic<uint64_t> expected[kExpectedWords];
 };
-static_assert(sizeof(CommunicatorRecord) == 128);
+static_assert(sizeof(CommunicatorRecord) == 256);
 
 enum class WaitKind : uint32_t {
   kNothing,
@@ -112,6 +118,14 @@ struct Waiter {
 };
 static_assert(sizeof(Waiter) == 128);
 
+// Both clocks at one moment: of a few readings the one in which the least time passed between them,
+// so that no interruption in between shifts all times of a report.
+struct ClockReading {
+  uint64_t ticks;
+  int64_t ns;
+  static ClockReading Take();
+};
+
 // The same for all ranks; a part of the job page.
 struct RecorderLayout {
   uint64_t offset;  // of rank 0's area in the shared object, 0 = no recorder
@@ -122,6 +136,10 @@ struct RecorderLayout {
   uint64_t start_ticks;  // and NowNs() of the same moment
   int64_t start_ns;
 
+  void SetStart(const ClockReading& now) {
+    start_ticks = now.ticks;
+    start_ns = now.ns;
+  }
   uint64_t AreaBytes() const {
     return kLine + sizeof(ReasonRecord) * reasons + sizeof(CommunicatorRecord) * communicators +
            sizeof(Waiter) * (streams + threads) + sizeof(OperationRecord) * operations;
@@ -156,14 +174,22 @@ struct RecorderView {
 class OperationNote {
  public:
   OperationNote() = default;
-  void Posted() const { Stamp(&OperationRecord::posted); }
-  void Started() const { Stamp(&OperationRecord::started); }
+  // The time for Posted(): taken before others can see that the operation is posted and, perhaps,
+  // complete it.
+  uint64_t BeforePost() const { return record_ ? Now() : 0; }
+  void Posted(uint64_t ticks) const { Stamp(&OperationRecord::posted, ticks); }
+  void Started() const {
+    if (record_) Stamp(&OperationRecord::started, Now());
+  }
   void Finished(int64_t at_ns, PathTaken path) const;
   void Failed(uint32_t fault_kind) const;
 
  private:
   friend class Recorder;
-  void Stamp(std::atomic<uint64_t> OperationRecord::*field) const;
+  static uint64_t Now();
+  void Stamp(std::atomic<uint64_t> OperationRecord::*field, uint64_t ticks) const {
+    if (Mine()) (record_->*field).store(ticks, std::memory_order_relaxed);
+  }
   bool Mine() const {
     return record_ && record_->number.load(std::memory_order_relaxed) == number_;
   }
@@ -177,7 +203,7 @@ struct OperationFacts {
   uint32_t comm = 0, stream = 0, call = 0;
   uint64_t sequence = 0, count = 0, bytes = 0;
   uint32_t peer = kNoPeer;
-  uint8_t dtype = 0, reduce_op = 0, reason = 0, flags = 0;
+  uint8_t op = kNoOp, dtype = 0, reduce_op = 0, reason = 0, flags = 0;
   uint64_t in_window = UINT64_MAX, out_window = UINT64_MAX;
 };
 
@@ -209,6 +235,8 @@ class Recorder {
   static uint32_t AddCommunicator(uint64_t key, const char* name, uint32_t rank, uint32_t size,
                                   uint64_t stage_bytes);
   static void EndCommunicator(uint32_t id);
+  // This rank of the job is to be a member of it.
+  static void Expect(uint32_t id, uint32_t job_rank);
   // Its record, or null.
   static CommunicatorRecord* Communicator(uint32_t id);
 
@@ -217,8 +245,9 @@ class Recorder {
   static uint8_t Reason(const char* text);
 
   static OperationNote Operation(const OperationFacts& facts);
-  // A local call, for its place among the others. `bytes`: of a registration, as the user gave it.
-  static void Local(uint32_t comm, uint32_t call, uint64_t bytes = 0);
+  // A local call, for its place among the others. Of a registration: its number, from 1, and the
+  // bytes as the user gave them.
+  static void Local(uint32_t comm, uint32_t call, uint64_t number = 0, uint64_t bytes = 0);
 
   // A place for the stream's waits; null when there is none. By its owner, once.
   static Waiter* AddStream(uint32_t id);
@@ -235,5 +264,7 @@ class Recorder {
  private:
   static inline std::atomic<const RecorderView*> mine_{nullptr};
 };
+
+inline uint64_t OperationNote::Now() { return Recorder::Now(*Recorder::Mine()); }
 
 }  // namespace hcclrun

@@ -1,7 +1,7 @@
 // A rank of a job that hangs in the way its argument says, for report_test.cpp to look at:
 //
 //   hanging_rank late | crossed | communicators | event | streams | register | stopped | host |
-//                absent | members
+//                members | part
 //
 // Prints "ready" when it has queued what it can; what its threads and streams wait for shows when
 // they have come to it, which the test awaits. With HCCLRUN_EXEC_TIMEOUT it ends with 7 when a call
@@ -17,6 +17,7 @@
 #include <ctime>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -116,6 +117,19 @@ void Hang(const std::string& how) {
     if (g_rank == last)
       CHECK(aclrtLaunchHostFunc(
           g_stream, [](void*) { Forever(); }, nullptr));
+    CHECK(AllReduce(g_comm, g_stream));
+  } else if (how == "part" && g_rank != last) {
+    // All ranks are to be members, the last one as rank 0.
+    std::vector<uint32_t> members = {last};
+    for (uint32_t r = 0; r < last; r++) members.push_back(r);
+    HcclCommConfig config;
+    HcclCommConfigInit(&config);
+    std::snprintf(config.hcclCommName, sizeof config.hcclCommName, "part");
+    HcclComm part = nullptr;
+    CHECK(HcclCreateSubCommConfig(&g_comm, g_size, members.data(), 1, g_rank + 1, &config, &part));
+    Ready();
+    CHECK(AllReduce(part, g_stream));
+  } else if (how == "part") {
     CHECK(AllReduce(g_comm, g_stream));
   } else {
     std::exit(2);

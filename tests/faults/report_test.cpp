@@ -120,7 +120,7 @@ TEST(Report, SpellsOutOneCommunicatorOnTwoUnorderedStreams) {
 
 TEST(Report, SpellsOutARegistrationThatCrossesAnOperation) {
   Hang hang("register");
-  hang.ReportWith({"This is a thread waits for its stream",
+  hang.ReportWith({"This is a thread that waits for its stream",
                    "rank 0 is in HcclCommSymWinRegister #1 of communicator first, and "
                    "rank 1 has not called it",
                    "is at HcclAllReduce #2 of communicator first, rank 0 has not called "
@@ -152,6 +152,26 @@ TEST(Report, NamesMembersThatAreMissing) {
   hang.ReportWith({"ranks 0-1 wait for rank 2, which is outside",
                    "is in HcclCommInitRootInfoConfig and waits for rank 2 of "
                    "communicator first"});
+}
+
+TEST(Report, NamesMembersOfASubCommunicatorByTheirNumbersInTheJob) {
+  Hang hang("part");
+  hang.ReportWith({"This is a communicator that some wait to have made",
+                   "rank 0 is in HcclAllReduce of communicator part, and rank 2 has not made it",
+                   "of ranks 0-1 is in HcclAllReduce and waits for rank 2 to make communicator "
+                   "part since "});
+}
+
+// Once for the job, and the job goes on.
+TEST(Report, SaysAfterAWhileWhoHoldsUpWhom) {
+  LauncherRun run({"-n", "3", "-x", "HCCLRUN_STALL_NOTE=0.2", HANGING_RANK, "crossed"});
+  const std::string quit = "hcclrun: kill -QUIT " + std::to_string(run.pid());
+  ASSERT_TRUE(run.SignalUntilErr(SIGCONT, quit)) << run.err();
+  EXPECT_THAT(run.err(), HasSubstr(" s, deadlock: "));
+  EXPECT_THAT(run.err(), HasSubstr("This is crossed sends"));
+  run.Signal(SIGINT);
+  run.Signal(SIGINT);
+  EXPECT_EQ(CountOf(run.Wait().err, quit), 1);
 }
 
 TEST(Report, IsMadeBeforeARankGivesUp) {
@@ -200,6 +220,16 @@ TEST(Report, HoldsTheLastCallsOfARankThatWasKilled) {
   const Json& dead = json["ranks"][1];
   EXPECT_EQ(dead["end"], "SIGKILL");
   ASSERT_GE(dead["calls"].size(), 4u);
+  EXPECT_THAT(dead["doing"].get<std::string>(),
+              HasSubstr("has ended (SIGKILL), after HcclAllReduce #3 of communicator "));
+  for (const Json& rank : json["ranks"]) {
+    for (const Json& call : rank["calls"]) {
+      if (!call.contains("finished") || call["finished"].is_null()) continue;
+      EXPECT_LE(call["called"], call["posted"]) << call;
+      EXPECT_LE(call["posted"], call["started"]) << call;
+      EXPECT_LE(call["started"], call["finished"]) << call;
+    }
+  }
   const Json& last = dead["calls"].back();
   EXPECT_EQ(last["call"], "HcclAllReduce");
   EXPECT_EQ(last["sequence"], 3);

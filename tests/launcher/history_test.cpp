@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -11,14 +12,21 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "collective/types.h"
+#include "launcher/call_text.h"
+#include "launcher/divergences.h"
+#include "launcher/explain.h"
 #include "launcher/hardware_paths.h"
+#include "launcher/hardware_troubles.h"
 #include "launcher/job_report.h"
 #include "launcher/trace_file.h"
+#include "launcher/wait_text.h"
 
 namespace hcclrun {
 namespace {
@@ -28,6 +36,29 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20, kStage = 200 * kMiB;
+
+uint8_t OpOf(CallId call) {
+  switch (call) {
+    case CallId::HcclAllReduce:
+      return static_cast<uint8_t>(Op::kAllReduce);
+    case CallId::HcclAllGather:
+      return static_cast<uint8_t>(Op::kAllGather);
+    case CallId::HcclAlltoAll:
+      return static_cast<uint8_t>(Op::kAllToAll);
+    case CallId::HcclAlltoAllV:
+      return static_cast<uint8_t>(Op::kAllToAllV);
+    case CallId::HcclBroadcast:
+      return static_cast<uint8_t>(Op::kBroadcast);
+    case CallId::HcclBarrier:
+      return static_cast<uint8_t>(Op::kBarrier);
+    case CallId::HcclSend:
+      return static_cast<uint8_t>(Op::kSend);
+    case CallId::HcclRecv:
+      return static_cast<uint8_t>(Op::kRecv);
+    default:
+      return kNoOp;
+  }
+}
 
 // Ranks of one communicator whose calls tests add.
 class Ranks : public ::testing::Test {
@@ -65,7 +96,8 @@ class Ranks : public ::testing::Test {
     call.stream = 3;
     call.thread = 100 + rank;
     call.sequence = kind == OperationRecord::kCollective ? c.called++ : c.called;
-    call.count = 1024;
+    call.op = OpOf(id);
+    call.count = kind == OperationRecord::kLocal ? 1 : 1024;
     call.bytes = 4096;
     call.dtype = static_cast<uint8_t>(DataType::kFp32);
     call.called_ns = 2'000'000'000 + static_cast<int64_t>(call.number) * 1'000'000 + rank * 100'000;
@@ -85,19 +117,19 @@ class Ranks : public ::testing::Test {
 };
 
 TEST(Thresholds, AreThoseOfASingleServer) {
-  auto path = [](CallId call, uint64_t bytes, uint32_t ranks) {
-    return PathByThresholds(static_cast<uint32_t>(call), bytes, ranks, 1, kStage);
+  auto path = [](Op op, uint64_t bytes, uint32_t ranks) {
+    return PathByThresholds(op, bytes, ranks, 1, kStage);
   };
-  EXPECT_EQ(path(CallId::HcclAllGather, kMiB / 2, 8), HardwarePath::kBuffered);
-  EXPECT_EQ(path(CallId::HcclAllGather, kMiB / 2 + 4, 8), HardwarePath::kDepends);
-  EXPECT_EQ(path(CallId::HcclAllGather, 2 * kMiB + 4, 8), HardwarePath::kWindow);
-  EXPECT_EQ(path(CallId::HcclAllGather, 1024, 2), HardwarePath::kDepends) << "D > 2 only";
-  EXPECT_EQ(path(CallId::HcclReduceScatter, kMiB, 8), HardwarePath::kBuffered);
-  EXPECT_EQ(path(CallId::HcclAllReduce, 4 * kMiB, 8), HardwarePath::kBuffered);
-  EXPECT_EQ(path(CallId::HcclAllReduce, 5 * kMiB, 8), HardwarePath::kDepends);
-  EXPECT_EQ(path(CallId::HcclAllReduce, 17 * kMiB, 8), HardwarePath::kWindow);
-  EXPECT_EQ(path(CallId::HcclAlltoAll, 4, 8), HardwarePath::kWindow);
-  EXPECT_EQ(path(CallId::HcclBroadcast, 64 * kMiB, 8), HardwarePath::kBuffered);
+  EXPECT_EQ(path(Op::kAllGather, kMiB / 2, 8), HardwarePath::kBuffered);
+  EXPECT_EQ(path(Op::kAllGather, kMiB / 2 + 4, 8), HardwarePath::kDepends);
+  EXPECT_EQ(path(Op::kAllGather, 2 * kMiB + 4, 8), HardwarePath::kWindow);
+  EXPECT_EQ(path(Op::kAllGather, 1024, 2), HardwarePath::kDepends) << "D > 2 only";
+  EXPECT_EQ(path(Op::kReduceScatter, kMiB, 8), HardwarePath::kBuffered);
+  EXPECT_EQ(path(Op::kAllReduce, 4 * kMiB, 8), HardwarePath::kBuffered);
+  EXPECT_EQ(path(Op::kAllReduce, 5 * kMiB, 8), HardwarePath::kDepends);
+  EXPECT_EQ(path(Op::kAllReduce, 17 * kMiB, 8), HardwarePath::kWindow);
+  EXPECT_EQ(path(Op::kAllToAll, 4, 8), HardwarePath::kWindow);
+  EXPECT_EQ(path(Op::kBroadcast, 64 * kMiB, 8), HardwarePath::kBuffered);
 }
 
 TEST_F(Ranks, ExplainSumsUpAndSaysWhyNot) {
@@ -116,6 +148,25 @@ TEST_F(Ranks, ExplainSumsUpAndSaysWhyNot) {
                   "HcclAllGather of communicator world (1024 fp32), ranks 0-1: window path; an "
                   "A3 would use the windows if its devices form double rings, else the "
                   "buffered path"));
+}
+
+TEST_F(Ranks, ExplainGroupsSizesAndRoots) {
+  for (int r = 0; r < 2; r++) {
+    for (uint64_t i = 0; i < 20; i++) {
+      RecordedCall& v = Add(r, CallId::HcclAlltoAllV);
+      v.path = PathTaken::kBuffered;
+      v.count = 16 + i;
+      RecordedCall& rooted = Add(r, CallId::HcclBroadcast);
+      rooted.path = PathTaken::kBuffered;
+      rooted.peer = i % 2;
+    }
+  }
+  EXPECT_THAT(
+      ExplainLines(history_),
+      ElementsAre("HcclAlltoAllV of communicator world (16 to 35 fp32 in 20 sizes), ranks 0-1, 20 "
+                  "times: buffered path, because not every rank has its buffers in windows",
+                  "HcclBroadcast of communicator world (1024 fp32, roots 0-1), ranks 0-1, 20 "
+                  "times: buffered path, because not every rank has its buffers in windows"));
 }
 
 TEST_F(Ranks, A3ReportFindsWhatHardwareWouldNotForgive) {
@@ -148,6 +199,57 @@ TEST_F(Ranks, A3ReportFindsWhatHardwareWouldNotForgive) {
               HasSubstr("HcclAlltoAll #5 of communicator world (1024 fp32): only some ranks have "
                         "their buffers in windows (not rank 1)"));
   EXPECT_THAT(all, HasSubstr("on rank 0: its communicator is used in several streams"));
+}
+
+TEST_F(Ranks, A3ReportKnowsWhichMismatchesHardwareCompares) {
+  auto mismatch = [this](CallId of_0, CallId of_1) {
+    for (int r = 0; r < 2; r++)
+      Add(r, r == 0 ? of_0 : of_1).fault = static_cast<uint32_t>(FaultKind::kMismatch);
+  };
+  mismatch(CallId::HcclBroadcast, CallId::HcclBroadcast);
+  mismatch(CallId::HcclBroadcast, CallId::HcclBroadcast);
+  mismatch(CallId::HcclBroadcast, CallId::HcclBarrier);
+  const std::string all = ::testing::PrintToString(HardwareTroubles(history_));
+  EXPECT_THAT(all, HasSubstr("HcclBroadcast #1 of communicator world (1024 fp32): the ranks' calls "
+                             "do not match; on an A3 the first call of its kind is refused"));
+  EXPECT_THAT(all, HasSubstr("HcclBroadcast #2 of communicator world (1024 fp32): the ranks' calls "
+                             "do not match; an A3 compares only the first"));
+  EXPECT_THAT(all, HasSubstr("HcclBroadcast #3 of communicator world (1024 fp32): the ranks call "
+                             "different operations"));
+}
+
+// The rings of the ranks hold different parts of their pasts.
+TEST_F(Ranks, A3ReportComparesRegistrationsByTheirNumbers) {
+  for (int r = 0; r < 2; r++) {
+    for (uint64_t number = r == 0 ? 5 : 6; number < 8; number++) {
+      RecordedCall& call = Add(r, CallId::HcclCommSymWinRegister, OperationRecord::kLocal);
+      call.count = number;
+      call.bytes = 4096 * number;
+    }
+  }
+  EXPECT_THAT(HardwareTroubles(history_), IsEmpty());
+  history_.ranks[1].calls.back().bytes = 1;
+  EXPECT_THAT(HardwareTroubles(history_),
+              ElementsAre(HasSubstr("HcclCommSymWinRegister #7 of communicator world (28672 on "
+                                    "rank 0, 1 on rank 1)")));
+}
+
+TEST_F(Ranks, A3ReportSaysHowAHangWouldEnd) {
+  Add(0, CallId::HcclAllReduce).started_ns = 0;
+  history_.ranks[0].calls.back().finished_ns = 0;
+  RecordedWaiter w;
+  w.id = 3;
+  w.kind = WaitKind::kCollective;
+  w.comm = 1;
+  w.queued = 1;
+  w.missing = 1;
+  w.ranks = {1};
+  history_.ranks[0].streams.push_back(w);
+  EXPECT_THAT(
+      HardwareHang(FindWaits(history_)),
+      ElementsAre("rank 0 waits for rank 1, which is outside the library: an A3 would wait "
+                  "as well, until HCCL_EXEC_TIMEOUT (1836 s unless it is set), and end in a "
+                  "notify time-out that does not say who is missing"));
 }
 
 TEST_F(Ranks, A3ReportIsSilentAboutWhatIsRight) {
@@ -206,6 +308,126 @@ TEST_F(Ranks, TraceHasALanePerRankAndStreamAndArrows) {
   for (const auto& [id, ends] : arrows) EXPECT_EQ(ends, 2) << id;
 }
 
+// Perfetto draws what overlaps in one lane wrongly.
+TEST_F(Ranks, SlicesOfALaneDoNotOverlap) {
+  for (int r = 0; r < 2; r++) {
+    for (int i = 0; i < 4; i++) {  // calls in quick succession, and transfers of a batch
+      const bool sends = (i + r) % 2 == 0;
+      RecordedCall& call = i < 2 ? Add(r, CallId::HcclAllReduce)
+                                 : Add(r, CallId::HcclBatchSendRecv,
+                                       sends ? OperationRecord::kSend : OperationRecord::kReceive);
+      call.called_ns = 2'000'000'000 + i * 50 + (i < 2 ? 0 : 100'000);
+      call.posted_ns = call.called_ns + 20;
+      call.started_ns = call.called_ns + 10'000;
+      call.finished_ns = call.called_ns + 20'000 + i;
+      call.peer = i < 2 ? kNoPeer : static_cast<uint32_t>(1 - r);
+    }
+    RecordedCall& late = Add(r, CallId::HcclAllReduce);
+    late.started_ns = late.finished_ns = 0;
+  }
+  const nlohmann::json trace = nlohmann::json::parse(TraceJson(history_));
+  std::map<std::pair<int, uint64_t>, std::vector<std::pair<double, double>>> lanes;
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    const double begin = event["ts"], length = event["dur"];
+    lanes[{event["pid"], event["tid"]}].push_back({begin, begin + length});
+  }
+  EXPECT_EQ(lanes.size(), 2 * (1 + 2u)) << "a thread, a stream, and what runs beside it";
+  for (auto& [lane, slices] : lanes) {
+    std::sort(slices.begin(), slices.end());
+    for (size_t i = 1; i < slices.size(); i++)
+      EXPECT_LE(slices[i - 1].second, slices[i].first + 1e-6) << lane.second;
+  }
+}
+
+TEST_F(Ranks, TimesOfAnOperationAreMadeConsistent) {
+  // Rank 1 posted last, by a clock that is ahead; rank 0 found the operation done.
+  RecordedCall& zero = Add(0, CallId::HcclAllReduce);
+  zero.called_ns = 1'900;
+  zero.posted_ns = 2'000;
+  zero.started_ns = 0;
+  zero.finished_ns = 2'500;
+  RecordedCall& one = Add(1, CallId::HcclAllReduce);
+  one.called_ns = 2'610;
+  one.posted_ns = 2'600;
+  one.started_ns = 2'400;
+  one.finished_ns = 2'500;
+  RecordedCall& alone = Add(0, CallId::HcclAllReduce);  // rank 1 has not come
+  alone.started_ns = alone.finished_ns = 0;
+  SettleTimes(&history_);
+  for (const RankHistory& rank : history_.ranks) {
+    const RecordedCall& call = rank.calls[0];
+    EXPECT_LE(call.called_ns, call.posted_ns);
+    EXPECT_LE(call.posted_ns, call.started_ns);
+    EXPECT_LE(call.started_ns, call.finished_ns);
+    EXPECT_GE(call.started_ns, 2'600) << "when the last rank posted";
+  }
+  EXPECT_EQ(history_.ranks[0].calls[1].started_ns, 0);
+  EXPECT_EQ(history_.ranks[0].calls[1].finished_ns, 0);
+}
+
+// A communicator whose ranks 0 and 1 are ranks 1 and 0 of the job.
+TEST_F(Ranks, SaysWhoseNumbersItMeans) {
+  history_.ranks[0].communicators[0].rank = 1;
+  history_.ranks[1].communicators[0].rank = 0;
+  RecordedCall& send = Add(0, CallId::HcclSend, OperationRecord::kSend);
+  send.peer = 0;
+  send.sequence = 0;
+  EXPECT_EQ(Text(history_, 0, send),
+            "HcclSend: send #1 to rank 0 of communicator world (rank 1 of the job)");
+  RecordedCall& broadcast = Add(0, CallId::HcclBroadcast);
+  broadcast.peer = 1;
+  EXPECT_EQ(TextWithFacts(history_, 0, broadcast),
+            "HcclBroadcast #1 of communicator world (1024 fp32, root 1, which is rank 0 of the "
+            "job)");
+  const RecordedCommunicator& c = history_.ranks[0].communicators[0];
+  EXPECT_EQ(MemberText(history_, c, 0), "rank 1 (rank 0 of communicator world)");
+  EXPECT_EQ(MemberText(history_, c, 7), "rank 7 of communicator world");
+}
+
+// Of a sub-communicator it is known who should come.
+TEST_F(Ranks, NamesMembersThatHaveNotComeAsWellAsItCan) {
+  RecordedCommunicator part;
+  part.id = 2;
+  part.key = 78;
+  part.rank = 0;
+  part.size = 2;
+  part.name = "part";
+  part.expected = {0, 1};
+  history_.ranks.resize(3);
+  history_.ranks[0].communicators.push_back(part);
+  RecordedWaiter w;
+  w.id = 100;
+  w.inside = true;
+  w.call = static_cast<uint32_t>(CallId::HcclAllReduce);
+  w.kind = WaitKind::kMembers;
+  w.comm = 2;
+  history_.ranks[0].threads.push_back(w);
+  WaitGraph graph = FindWaits(history_);
+  ASSERT_EQ(graph.stragglers.size(), 1u);
+  EXPECT_EQ(graph.stragglers[0].rank, 1);
+  EXPECT_EQ(EdgeText(graph, graph.edges[0]),
+            "rank 0 is in HcclAllReduce of communicator part, and rank 1 has not made it");
+  history_.ranks[0].communicators.back().expected.clear();
+  graph = FindWaits(history_);
+  ASSERT_EQ(graph.stragglers.size(), 1u);
+  EXPECT_EQ(graph.stragglers[0].doing,
+            "rank 1 of communicator part, as which nobody has made it so far");
+}
+
+TEST_F(Ranks, ARankThatHasEndedWasInTheCallThatHadNotReturned) {
+  RecordedWaiter w;
+  w.id = 100;
+  w.inside = true;
+  w.call = static_cast<uint32_t>(CallId::aclrtMemcpy);
+  history_.ranks[0].threads.push_back(w);
+  Add(0, CallId::HcclAllReduce);
+  history_.ranks[0].vanished = true;
+  history_.ranks[0].end = "SIGSEGV";
+  EXPECT_EQ(RankText(history_, 0),
+            "has ended (SIGSEGV) in aclrtMemcpy, after HcclAllReduce #1 of communicator world");
+}
+
 // The flight recorder itself, in memory of this process.
 class RecorderTest : public ::testing::Test {
  protected:
@@ -214,8 +436,7 @@ class RecorderTest : public ::testing::Test {
     RecorderLayout layout = RecorderLayout::For(2, false);
     layout.operations = 64;
     layout.offset = (sizeof(JobPage) + 4095) & ~uint64_t{4095};
-    layout.start_ticks = Ticks();
-    layout.start_ns = NowNs();
+    layout.SetStart(ClockReading::Take());
     page_->recorder = layout;
     Recorder::Attach(RecorderView::At(memory_.get(), layout, 1));
   }
@@ -240,7 +461,7 @@ TEST_F(RecorderTest, KeepsTheLastOperationsAndTheirTimes) {
     facts.sequence = i;
     note = Recorder::Operation(facts);
     if (i == 0) first = note;
-    note.Posted();
+    note.Posted(note.BeforePost());
     note.Started();
     note.Finished(NowNs(), PathTaken::kWindow);
   }
@@ -262,7 +483,7 @@ TEST_F(RecorderTest, KeepsTheLastOperationsAndTheirTimes) {
     EXPECT_GT(call.called_ns, before_ns - 1'000'000'000);
     EXPECT_LE(call.called_ns, history.now_ns);
   }
-  EXPECT_EQ(Text(rank, rank.calls.back()), "HcclAllReduce #200 of communicator world");
+  EXPECT_EQ(Text(history, 1, rank.calls.back()), "HcclAllReduce #200 of communicator world");
 }
 
 TEST_F(RecorderTest, AWaiterSaysWhatForUntilItGoesOn) {

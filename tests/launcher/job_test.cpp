@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 #include "run_launcher.h"
 #include "shm/processors.h"
@@ -18,6 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Job, SucceedsSilently) {
   for (const char* n : {"1", "2", "7", "64"}) {
@@ -216,6 +218,64 @@ TEST(Job, BadUsageIs2WithASentence) {
   EXPECT_EQ(o.code, 2);
   EXPECT_THAT(o.err, HasSubstr("hcclrun: unknown or ambiguous option --frobnicate"));
   EXPECT_EQ(o.out, "");
+}
+
+// What the program has said of its command line is all there is to say.
+TEST(Job, NoVerdictAboutAProgramThatRefusesItsArguments) {
+  const Outcome o = RunLauncher({"-n", "2", "--no-label", LAUNCHER_RANK, "usage"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("wrong option\n"));
+  EXPECT_THAT(o.err, Not(HasSubstr("hcclrun")));
+  EXPECT_THAT(RunLauncher({"-n", "2", "-v", LAUNCHER_RANK, "usage"}).err,
+              HasSubstr("exited with code 2"));
+  // Who does not use the library may mean anything by 2.
+  EXPECT_THAT(RunLauncher({"-n", "2", "sh", "-c", "echo no >&2; exit 2"}).err,
+              HasSubstr("exited with code 2"));
+}
+
+TEST(Job, FilesThatCannotBeWrittenAreRefusedAtTheStart) {
+  for (const char* option : {"--report", "--trace"}) {
+    for (const char* path : {"/nonexistent/file", "/tmp"}) {
+      const Outcome o = RunLauncher({"-n", "1", option, path, "echo", "started"});
+      EXPECT_EQ(o.code, 1);
+      EXPECT_THAT(o.err, HasSubstr(std::string("hcclrun: ") + option + " " + path +
+                                   " cannot be written: "));
+      EXPECT_EQ(o.out, "");
+    }
+  }
+}
+
+TEST(Job, ReportsOnQuitAlsoWhereAShellHadItIgnored) {
+  LauncherRun::Setup setup;
+  setup.quit_ignored = true;
+  LauncherRun run({"-n", "2", "sh", "-c", "echo ready; sleep 1000"}, setup);
+  ASSERT_TRUE(run.WaitForOut("ready", 2));
+  EXPECT_TRUE(run.SignalUntilErr(SIGQUIT, "hcclrun: report after ")) << run.err();
+  run.Signal(SIGTERM);
+  run.Wait();
+}
+
+pid_t GuardOf(pid_t launcher) {
+  const std::string own = std::to_string(launcher);
+  std::ifstream children("/proc/" + own + "/task/" + own + "/children");
+  for (pid_t pid; children >> pid;) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+    std::string comm;
+    if (std::getline(file, comm) && comm == "hcclrun-guard") return pid;
+  }
+  return 0;
+}
+
+TEST(Job, AGuardThatIsKilledIsReplaced) {
+  LauncherRun run({"-n", "2", "sh", "-c", "echo ready; sleep 1000"});
+  ASSERT_TRUE(run.WaitForOut("ready", 2));
+  const pid_t guard = GuardOf(run.pid());
+  if (guard == 0) GTEST_SKIP() << "this kernel does not list children";
+  kill(guard, SIGKILL);
+  EXPECT_TRUE(run.SignalUntilErr(SIGCONT, "was killed by SIGKILL; there is another one now"))
+      << run.err();
+  run.Signal(SIGTERM);
+  run.Wait();
 }
 
 TEST(Job, HelpAndVersion) {

@@ -46,6 +46,10 @@ int Run(const char* mode, const char* argument) {
     return mine.call.load() || mine.sequence.load() || mine.inside.load() || mine.waiting.load() ||
            mine.blames.load() || mine.calls.load();
   }
+  if (strcmp(mode, "usage") == 0) {
+    fprintf(stderr, "wrong option\n");
+    return 2;
+  }
   mine.call.store(static_cast<uint32_t>(CallId::HcclAllReduce), kRelaxed);
   mine.sequence.store(41, kRelaxed);
   mine.inside.store(1, kRelaxed);

@@ -67,10 +67,13 @@ LauncherRun::LauncherRun(const Args& args, const Setup& setup) {
   posix_spawnattr_init(&attributes);
   sigset_t defaults;  // a test runner in the background may ignore SIGINT
   sigemptyset(&defaults);
-  for (int s : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE}) sigaddset(&defaults, s);
+  for (int s : {SIGINT, SIGHUP, SIGTERM, SIGPIPE}) sigaddset(&defaults, s);
+  if (!setup.quit_ignored) sigaddset(&defaults, SIGQUIT);
+  const auto quit_before = signal(SIGQUIT, setup.quit_ignored ? SIG_IGN : SIG_DFL);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   EXPECT_EQ(posix_spawn(&pid_, HCCLRUN_BINARY, &actions, &attributes, argv.data(), envp.data()), 0);
+  signal(SIGQUIT, quit_before);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   EXPECT_EQ(write(in_write.get(), setup.input.data(), setup.input.size()),

@@ -25,6 +25,7 @@ class LauncherRun {
     std::string input;                               // its standard input; a closed pipe behind it
     std::map<std::string, std::string> environment;  // changes to ours; an empty value removes
     bool close_out = false;                          // nobody reads its stdout
+    bool quit_ignored = false;  // SIGQUIT is, as a shell does to a command with & behind it
   };
   explicit LauncherRun(const Args& args) : LauncherRun(args, Setup()) {}
   LauncherRun(const Args& args, const Setup& setup);
