@@ -85,11 +85,12 @@ enum class FaultKind : uint16_t {
   kMismatch,  // n: op number; detail: OpDetail
   kRankDied,  // n: rank, pid, op number the survivor was in, exit status or 0; detail: OpDetail of
               // that rank
-  kRankExited,        // n: rank, pid, op number; detail: OpDetail of that rank
-  kExecTimeout,       // n: op number, waited milliseconds; detail: OpDetail of all ranks
-  kCommBroken,        // text: first fault of the communicator
-  kBusy,              // an operation is in progress
-  kSuspended,         // the communicator is suspended
+  kRankExited,   // n: rank, pid, op number; detail: OpDetail of that rank
+  kExecTimeout,  // n: op number, waited milliseconds, and where that put the communicator out of
+                 // use before: rank that gave up + 1; detail: OpDetail of all ranks
+  kCommBroken,   // text: first fault of the communicator
+  kBusy,         // an operation is in progress
+  kSuspended,    // the communicator is suspended
   kTransferMismatch,  // n: transfer number on the pair; detail: TransferDetail
   kTransferTimeout,   // n: transfer number, waited milliseconds; detail: TransferDetail
   kTransferGone,      // n: rank, pid, transfer number, exit status or 0; detail: TransferDetail

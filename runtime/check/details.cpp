@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
 #include "base/rank_list.h"
+#include "check/numbering.h"
 #include "check/peer_doing.h"
 #include "collective/types.h"
 #include "comm/details.h"
@@ -28,6 +29,7 @@ bool IsTransfer(uint32_t call) {
 // "HcclAllReduce(count 4, fp32, sum)"
 std::string CallOf(const Descriptor& d) {
   const Op op = static_cast<Op>(d.op);
+  if (op == Op::kBarrier) return CallName(CallId::HcclBarrier);
   std::string s = absl::StrCat(CallName(static_cast<CallId>(d.call)),
                                IsVOperation(op) ? "(largest count " : "(count ", d.count, ", ",
                                Name(static_cast<DataType>(d.dtype)));
@@ -108,6 +110,26 @@ static std::string WhereNow(const RankPosition& p) {
   return absl::StrCat(Where(p), doing.empty() ? "" : ", ", doing);
 }
 
+std::string WhoLeft(const Fault& f) {
+  const OpDetail* d = OpOf(f);
+  std::string who = absl::StrCat("rank ", f.n[0]);
+  if (!d || d->calls.empty()) return absl::StrCat(who, " (pid ", f.n[1], ")");
+  const std::string in_job = InJob(d->calls[0].position);
+  if (!in_job.empty()) absl::StrAppend(&who, " of communicator ", d->communicator);
+  return absl::StrCat(who, " (pid ", f.n[1], in_job, ")");
+}
+
+std::string RankExitedSentence(const Fault& f) {
+  const OpDetail* d = OpOf(f);
+  const bool destroyed =
+      d && !d->calls.empty() && d->calls[0].position.state == RankState::kDestroyed;
+  return absl::StrCat(
+      WhoLeft(f), destroyed ? " has destroyed the communicator" : " has left", DoingWhat(f),
+      ", but operation #", f.n[2] + 1, " needs it; ",
+      destroyed ? "every rank must call the same operations before it destroys the communicator"
+                : "keep every rank in its process until all operations are done");
+}
+
 std::string DoingWhat(const Fault& f) {
   const OpDetail* d = OpOf(f);
   if (!d || d->calls.empty()) return "";
@@ -121,6 +143,26 @@ std::string DoingWhat(const Fault& f) {
   return absl::StrCat(" after its call of ", CallName(static_cast<CallId>(p.call)), " #", p.issued);
 }
 
+// A rank that leaves a call out is noticed when its calls next differ from the others', which may be
+// much later.
+static std::string ShiftText(const OpDetail& d) {
+  if (!d.shift) return "";
+  const Shift& s = *d.shift;
+  const bool left_out = s.ahead.size() <= s.behind.size();
+  const std::vector<uint32_t>& few = left_out ? s.ahead : s.behind;
+  const char* seem = few.size() == 1 && !s.either ? " seems" : " seem";
+  const std::string before =
+      absl::StrCat(" (before, #", s.first + 1, " was like the call of ", Ranks(s.behind), ", #",
+                   s.first + 2, " like that of ", Ranks(s.ahead), ")");
+  if (s.either) {
+    return absl::StrCat("; the calls of ", Ranks(few), seem,
+                        " to be shifted by one against the others'", before,
+                        ": one call left out or one too many");
+  }
+  return absl::StrCat("; ", Ranks(few), seem, " to have ",
+                      left_out ? "left a call out" : "made a call too many", before);
+}
+
 std::string MismatchSentence(const Fault& f) {
   const OpDetail* d = OpOf(f);
   if (!d) return "the ranks' calls do not match";
@@ -132,12 +174,15 @@ std::string MismatchSentence(const Fault& f) {
     return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
                         " was skipped by ", Ranks(skipped),
                         ", whose stream stops after a failure and had one before; it failed on all "
-                        "ranks and moved no data. See the earlier message of that rank");
+                        "ranks and moved no data. See the earlier message of that rank",
+                        NumberingOf(d->communicator, d->calls));
   }
   Groups groups;
   const Descriptor* first = nullptr;
   std::string difference;
+  bool is_v = false;
   for (const OpDetail::Call& c : d->calls) {
+    if (c.posted) is_v |= IsVOperation(static_cast<Op>(c.descriptor.op));
     if (!c.posted) {
       groups.Add(c.position.rank, "(not there yet)");
       continue;
@@ -160,13 +205,20 @@ std::string MismatchSentence(const Fault& f) {
                            "] that differ in several elements");
     return absl::StrCat("operation #", d->sequence + 1, " of communicator ", d->communicator,
                         " differs between ranks in its arrays: ", what,
-                        "; the operation failed on all ranks and moved no data, make these equal");
+                        "; the operation failed on all ranks and moved no data, make these equal",
+                        NumberingOf(d->communicator, d->calls));
   }
   return absl::StrCat(
       "operation #", d->sequence + 1, " of communicator ", d->communicator,
-      " differs between ranks in ", difference.empty() ? "its arguments" : difference, ": ",
-      groups.Text(" "),
-      "; the operation failed on all of them and moved no data, make all ranks call the same");
+      " differs between ranks in ",
+      !difference.empty() ? difference
+      : is_v
+          ? "its arrays, which a rank that has given up meanwhile does not show any more (see the "
+            "message of another rank)"
+          : "its arguments",
+      ": ", groups.Text(" "), ShiftText(*d),
+      "; the operation failed on all of them and moved no data, make all ranks call the same",
+      NumberingOf(d->communicator, d->calls));
 }
 
 std::string WindowOffsetsSentence(const Fault& f) {
@@ -182,7 +234,8 @@ std::string WindowOffsetsSentence(const Fault& f) {
       "operation #", d->sequence + 1, " of communicator ", d->communicator,
       " has its buffers at different offsets of the symmetric windows (", groups.Text(": "),
       "); hardware computes its peers' addresses from its own offsets and would corrupt memory "
-      "silently. Use the same window and the same offset on every rank");
+      "silently. Use the same window and the same offset on every rank",
+      NumberingOf(d->communicator, d->calls));
 }
 
 // "; registration #2 waits for rank 3", when some ranks went to an operation and others to a
@@ -218,6 +271,12 @@ std::string ExecTimeoutSentence(const Fault& f, bool still) {
       missing.Add(c.position.rank, WhereNow(c.position));
     }
   }
+  // Nobody waits in an operation: what was given up is a transfer, which its own sentence is about.
+  if (there.empty() && f.n[2] != 0) {
+    return absl::StrCat("communicator ", d->communicator, " is out of use: rank ", f.n[2] - 1,
+                        f.n[2] - 1 < d->calls.size() ? InJob(d->calls[f.n[2] - 1].position) : "",
+                        " has given up a send or receive after HCCL_EXEC_TIMEOUT; see its message");
+  }
   std::string waited = f.n[1] ? absl::StrCat(still ? " has waited " : " waited ", f.n[1] / 1000,
                                              ".", f.n[1] % 1000 / 100, " s")
                               : " timed out";
@@ -230,14 +289,16 @@ std::string ExecTimeoutSentence(const Fault& f, bool still) {
                         stopped.empty()
                             ? "one of them has given up before the others came, or is very slow"
                             : absl::StrCat(Ranks(stopped), stopped.size() == 1 ? " is" : " are",
-                                           " stopped by a signal"));
+                                           " stopped by a signal"),
+                        NumberingOf(d->communicator, d->calls));
   }
   return absl::StrCat(operation, waited, "; ", there.empty() ? "no rank" : Ranks(there),
-                      there.size() == 1 ? " is" : " are", " there, missing: ", missing.Text(" "),
+                      there.size() <= 1 ? " is" : " are", " there, missing: ", missing.Text(" "),
                       RegistrationThatWaits(*d),
                       still && barrier ? ". A barrier has no time-out and goes on waiting"
                       : still          ? ". It goes on waiting until HCCL_EXEC_TIMEOUT"
-                              : ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT");
+                              : ". Make every rank call the operation, or raise HCCL_EXEC_TIMEOUT",
+                      NumberingOf(d->communicator, d->calls));
 }
 
 std::string WindowMismatchSentence(const Fault& f) {
@@ -256,7 +317,8 @@ std::string WindowMismatchSentence(const Fault& f) {
   return absl::StrCat(
       "registration #", f.n[0] + 1, " of communicator ", d->communicator,
       " differs between ranks: ", groups.Text(" has "),
-      "; every rank must register and deregister mappings of equal size in the same order");
+      "; every rank must register and deregister mappings of equal size in the same order",
+      NumberingOf(d->communicator, d->calls));
 }
 
 std::string WindowMissingSentence(const Fault& f, bool still) {
@@ -283,9 +345,9 @@ std::string WindowMissingSentence(const Fault& f, bool still) {
       still ? " has waited " : " waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s; ",
       there.empty() ? "no rank" : Ranks(there), there.size() > 1 ? " are" : " is",
       " in HcclCommSymWinRegister, missing: ", missing.Text(" "),
-      still
-          ? ". All ranks must register together; it goes on waiting until HCCL_CONNECT_TIMEOUT"
-          : ". All ranks must register together; windows of this communicator are out of use now");
+      still ? ". All ranks must register together; it goes on waiting until HCCL_CONNECT_TIMEOUT"
+            : ". All ranks must register together; windows of this communicator are out of use now",
+      NumberingOf(d->communicator, d->calls));
 }
 
 }  // namespace hcclrun

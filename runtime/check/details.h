@@ -19,5 +19,8 @@ std::string WindowMismatchSentence(const Fault& fault);
 std::string WindowMissingSentence(const Fault& fault, bool still = false);
 // " after HcclAllReduce #41" for the rank that a fault names; "" when it is not known.
 std::string DoingWhat(const Fault& fault);
+// "rank 3 (pid 4711)", for the rank that a fault names.
+std::string WhoLeft(const Fault& fault);
+std::string RankExitedSentence(const Fault& fault);
 
 }  // namespace hcclrun

@@ -230,13 +230,10 @@ std::string SentenceOf(const Fault& f) {
     case K::kMismatch:
       return MismatchSentence(f);
     case K::kRankDied:
-      return absl::StrCat("rank ", n[0], " (pid ", n[1], ") ",
-                          n[3] ? absl::StrCat("exited with code ", n[3]) : "died", DoingWhat(f),
-                          "; this rank was at operation #", n[2] + 1);
+      return absl::StrCat(WhoLeft(f), " ", n[3] ? absl::StrCat("exited with code ", n[3]) : "died",
+                          DoingWhat(f), "; this rank was at operation #", n[2] + 1);
     case K::kRankExited:
-      return absl::StrCat(
-          "rank ", n[0], " (pid ", n[1], ") has left", DoingWhat(f), ", but operation #", n[2] + 1,
-          " needs it; keep every rank in its process until all operations are done");
+      return RankExitedSentence(f);
     case K::kExecTimeout:
       return ExecTimeoutSentence(f);
     case K::kCommBroken:

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
 #include "check/details.h"
+#include "check/numbering.h"
 #include "check/peer_doing.h"
 #include "collective/types.h"
 #include "comm/details.h"
@@ -28,6 +29,10 @@ std::string Call(const TransferDetail::Side& side) {
                       Name(static_cast<DataType>(side.call.dtype)), ")");
 }
 
+std::string Numbering(const TransferDetail& d) {
+  return hcclrun::Numbering(d.communicator, {d.sender.position, d.receiver.position});
+}
+
 const char* Plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
 }  // namespace
@@ -40,13 +45,15 @@ std::string TransferMismatchSentence(const Fault& f) {
     return absl::StrCat(
         Transfer(*d), " was skipped by rank ", side->position.rank,
         ", whose stream stops after a failure and had one before; it failed on both "
-        "ends and nothing was moved. See the message of that rank");
+        "ends and nothing was moved. See the message of that rank",
+        Numbering(*d));
   }
   return absl::StrCat(
       Transfer(*d), " differs between its ends: rank ", d->sender.position.rank, " sends with ",
       Call(d->sender), ", rank ", d->receiver.position.rank, " receives with ", Call(d->receiver),
       "; nothing was moved. Sends and receives of a pair meet in the order of their "
-      "calls: give both ends the same count and data type");
+      "calls: give both ends the same count and data type",
+      Numbering(*d));
 }
 
 std::string TransferTimeoutSentence(const Fault& f, bool still) {
@@ -59,7 +66,8 @@ std::string TransferTimeoutSentence(const Fault& f, bool still) {
                         ProcessStopped(d->sender.position.pid) ? "the sender is stopped by a signal"
                         : ProcessStopped(d->receiver.position.pid)
                             ? "the receiver is stopped by a signal"
-                            : "one is stopped or very slow");
+                            : "one is stopped or very slow",
+                        Numbering(*d));
   const bool sends = d->own_rank == d->sender.position.rank && d->sender.posted;
   const TransferDetail::Side& peer = sends ? d->receiver : d->sender;
   std::string s = absl::StrCat(waited, " for rank ", peer.position.rank, " ", Where(peer.position),
@@ -73,7 +81,7 @@ std::string TransferTimeoutSentence(const Fault& f, bool still) {
   const std::string doing = PeerDoing(peer.position.pid);
   if (peer.position.state == RankState::kAlive && !doing.empty())
     absl::StrAppend(&s, ". Rank ", peer.position.rank, " is ", doing);
-  return s;
+  return s + Numbering(*d);
 }
 
 std::string TransferGoneSentence(const Fault& f) {
@@ -84,7 +92,7 @@ std::string TransferGoneSentence(const Fault& f) {
   return absl::StrCat("rank ", f.n[0], " (pid ", f.n[1], ") ", Where(peer.position),
                       " cannot come to ", Transfer(*d), " any more; it has called ", peer.called,
                       sends ? " receive" : " send", Plural(peer.called), sends ? " from" : " to",
-                      " rank ", d->own_rank);
+                      " rank ", d->own_rank, Numbering(*d));
 }
 
 }  // namespace hcclrun

@@ -40,6 +40,15 @@ struct ArrayDifference {
   bool has_values = true;
 };
 
+// Calls that differ as those of ranks do of which some have left a call out, or made one too many:
+// before, operation `first` was like the call of the ranks that are behind, and the next one like that
+// of those ahead. `either`: the other way round, too.
+struct Shift {
+  uint64_t first;
+  std::vector<uint32_t> behind, ahead;
+  bool either;
+};
+
 struct OpDetail : FaultDetail {
   struct Call {
     RankPosition position;
@@ -52,6 +61,7 @@ struct OpDetail : FaultDetail {
   uint64_t sequence;
   std::vector<Call> calls;  // of the ranks concerned, ascending
   std::optional<ArrayDifference> arrays;  // kMismatch of a V operation
+  std::optional<Shift> shift;             // kMismatch, where it looks like that
 };
 
 struct WindowDetail : FaultDetail {

@@ -204,6 +204,45 @@ RankPosition PositionOf(const ControlView& view, uint32_t rank) {
           r.transfers.load(std::memory_order_relaxed)};
 }
 
+// Looks through what this rank posted before, as far as the ring has it.
+static std::optional<Shift> FindShift(const ControlView& view, const OpDetail& d) {
+  const Descriptor *one = nullptr, *other = nullptr;
+  std::vector<uint32_t> like_one, like_other;
+  for (const OpDetail::Call& c : d.calls) {
+    if (!c.posted) continue;
+    if (!one) one = &c.descriptor;
+    if (!*FirstDifference(*one, c.descriptor)) {
+      like_one.push_back(c.position.rank);
+    } else if (!other || !*FirstDifference(*other, c.descriptor)) {
+      other = &c.descriptor;
+      like_other.push_back(c.position.rank);
+    } else {
+      return std::nullopt;  // three kinds of calls
+    }
+  }
+  if (!other) return std::nullopt;
+  std::optional<Shift> found;
+  const uint64_t oldest = d.sequence < kRingSlots ? 0 : d.sequence - kRingSlots + 1;
+  for (uint64_t k = d.sequence; k >= oldest + 2; k--) {
+    if (!HasPosted(view, k - 2, d.own_rank) || !HasPosted(view, k - 1, d.own_rank)) break;
+    const Descriptor &earlier = view.descriptor(k - 2, d.own_rank),
+                     &later = view.descriptor(k - 1, d.own_rank);
+    for (bool one_is_behind : {true, false}) {
+      const Descriptor &behind = one_is_behind ? *one : *other,
+                       &ahead = one_is_behind ? *other : *one;
+      if (*FirstDifference(earlier, behind) || *FirstDifference(later, ahead)) continue;
+      if (!found) {
+        found = Shift{k - 2, one_is_behind ? like_one : like_other,
+                      one_is_behind ? like_other : like_one, false};
+      } else if (found->behind != (one_is_behind ? like_one : like_other)) {
+        found->either = true;
+        return found;
+      }
+    }
+  }
+  return found;
+}
+
 Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator,
                      uint32_t own_rank, uint64_t sequence, uint32_t only, const VMatch* v) {
   auto detail = std::make_shared<OpDetail>();
@@ -221,6 +260,7 @@ Fault OperationFault(FaultKind kind, const ControlView& view, const std::string&
     call.descriptor = call.posted ? view.descriptor(sequence, r) : Descriptor{};
     detail->calls.push_back(call);
   }
+  if (kind == FaultKind::kMismatch) detail->shift = FindShift(view, *detail);
   Fault fault(kind, {sequence});
   if (only != kNoRank) {
     const RankRecord& record = view.ranks[only];

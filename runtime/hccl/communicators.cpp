@@ -163,7 +163,7 @@ HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError) {
         Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
         if (!c.ok()) return c.fault();
         // A time-out is not reported here (semantics D.6).
-        Fault fault = (*c)->AsyncFault();
+        Fault fault = (*c)->OutOfUse();
         *asyncError = fault.kind == FaultKind::kExecTimeout
                           ? HCCL_SUCCESS
                           : static_cast<HcclResult>(HcclCodeOf(fault));

@@ -37,7 +37,7 @@ Fault Suspend(HcclComm comm, bool suspended) {
 }
 
 HcclCommStatus StatusOf(const Communicator& comm) {
-  if (comm.AsyncFault()) return HCCL_COMM_STATUS_INVALID;
+  if (comm.OutOfUse()) return HCCL_COMM_STATUS_INVALID;
   return comm.suspended.load(std::memory_order_relaxed) ? HCCL_COMM_STATUS_SUSPENDING
                                                         : HCCL_COMM_STATUS_READY;
 }

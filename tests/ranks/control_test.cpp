@@ -263,6 +263,32 @@ RANK_TEST(SharedBuffers, AnotherStreamIsRefusedMeanwhile) {
   EXPECT_EQ(HcclCommDestroy(other), HCCL_SUCCESS);
 }
 
+// A communicator whose buffers another one has taken along says so before it is used.
+RANK_TEST(SharedBuffers, StatusKnowsOfBuffersThatAreLost) {
+  if (ranks.size() == 1) return;
+  const Configure named = [](HcclCommConfig& config) { std::strcpy(config.hcclBufferName, "six"); };
+  Session session(ranks, named);
+  HcclComm other = session.NewCommunicator(named);
+  char name[128] = "";
+  REQUIRE_OK(HcclGetCommName(other, name));
+  HcclCommStatus status = HCCL_COMM_STATUS_INVALID;
+  EXPECT_EQ(HcclCommGetStatus(name, &status), HCCL_SUCCESS);
+  EXPECT_EQ(status, HCCL_COMM_STATUS_READY);
+  if (ranks.rank() == 0) {
+    EXPECT_EQ(HcclBarrier(session.comm(), session.stream()), HCCL_SUCCESS);  // alone
+    EXPECT_EQ(aclrtStreamAbort(session.stream()), 0);
+    EXPECT_EQ(HcclCommGetStatus(name, &status), HCCL_SUCCESS);
+    EXPECT_EQ(status, HCCL_COMM_STATUS_INVALID);
+    HcclResult error = HCCL_SUCCESS;
+    EXPECT_EQ(HcclGetCommAsyncError(other, &error), HCCL_SUCCESS);
+    EXPECT_EQ(error, HCCL_E_UNAVAIL);
+    EXPECT_EQ(HcclBarrier(other, session.stream()), HCCL_E_UNAVAIL);
+    EXPECT_THAT(TakeMessages(), HasSubstr("the HCCL buffers named six are out of use"));
+  }
+  ranks.Meet();
+  EXPECT_EQ(HcclCommDestroy(other), HCCL_SUCCESS);
+}
+
 // ---- D.9 ----
 
 RANK_TEST(Group, StartEndAndStatus) {

@@ -3,14 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <new>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/call.h"
 #include "base/not_allowed.h"
 #include "check/answer.h"
 #include "check/fault_table.h"
 #include "check/report.h"
+#include "collective/types.h"
 #include "comm/details.h"
 
 namespace hcclrun {
@@ -129,6 +133,62 @@ TEST(Sentences, AnOperationAndARegistrationThatWaitForEachOther) {
   EXPECT_THAT(SentenceOf(fault),
               HasSubstr("waited 1.5 s; rank 1 is there, missing: ranks 0,2 (last call "
                         "HcclCommSymWinRegister #2); HcclCommSymWinRegister #2 waits for rank 1"));
+}
+
+// Of one operation of communicator "tp"; ranks that have not posted have destroyed the communicator.
+std::shared_ptr<OpDetail> Detail(const std::vector<bool>& posted) {
+  auto detail = std::make_shared<OpDetail>();
+  detail->communicator = "tp";
+  detail->ranks = static_cast<uint32_t>(posted.size());
+  detail->sequence = 63;
+  for (uint32_t r = 0; r < posted.size(); r++) {
+    OpDetail::Call call{};
+    call.position.rank = r;
+    call.position.call = static_cast<uint32_t>(CallId::HcclAllReduce);
+    call.position.issued = 63;
+    call.position.state = posted[r] ? RankState::kAlive : RankState::kDestroyed;
+    call.posted = posted[r];
+    call.descriptor.op = static_cast<uint8_t>(r == 2 ? Op::kBarrier : Op::kAllReduce);
+    call.descriptor.call =
+        static_cast<uint32_t>(r == 2 ? CallId::HcclBarrier : CallId::HcclAllReduce);
+    call.descriptor.count = 16;
+    call.descriptor.dtype = static_cast<uint8_t>(DataType::kFp32);
+    detail->calls.push_back(call);
+  }
+  return detail;
+}
+
+TEST(Sentences, ADestroyedCommunicatorIsNotARankThatHasLeft) {
+  Fault fault(FaultKind::kRankExited, {0, 77, 63});
+  fault.detail = Detail({false});
+  EXPECT_THAT(SentenceOf(fault),
+              HasSubstr("rank 0 (pid 77) has destroyed the communicator after its call of "
+                        "HcclAllReduce #63, but operation #64 needs it"));
+}
+
+TEST(Sentences, ATransferThatWasGivenUpIsNoOperationThatNobodyHasCalled) {
+  Fault fault(FaultKind::kExecTimeout, {63, 0, 1 + 1});
+  fault.detail = Detail({false, false});
+  EXPECT_EQ(SentenceOf(fault),
+            "communicator tp is out of use: rank 1 has given up a send or receive after "
+            "HCCL_EXEC_TIMEOUT; see its message");
+  fault.n[2] = 0;
+  EXPECT_THAT(SentenceOf(fault), HasSubstr("; no rank is there, missing: ranks 0-1 ("));
+}
+
+TEST(Sentences, CallsThatAreShiftedByOneAreCalledThat) {
+  auto detail = Detail({true, true, true});
+  detail->shift = Shift{60, {0, 1}, {2}, false};
+  Fault fault(FaultKind::kMismatch, {63});
+  fault.detail = detail;
+  EXPECT_THAT(SentenceOf(fault),
+              HasSubstr("ranks 0-1 called HcclAllReduce(count 16, fp32, sum); rank 2 called "
+                        "HcclBarrier; rank 2 seems to have left a call out (before, #61 was like "
+                        "the call of ranks 0-1, #62 like that of rank 2); the operation failed"));
+  detail->shift = Shift{60, {2}, {0, 1}, false};
+  EXPECT_THAT(SentenceOf(fault), HasSubstr("; rank 2 seems to have made a call too many ("));
+  detail->shift->either = true;
+  EXPECT_THAT(SentenceOf(fault), HasSubstr("; the calls of rank 2 seem to be shifted by one"));
 }
 
 }  // namespace
