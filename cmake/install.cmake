@@ -18,6 +18,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION include FILES_MATCH
 
 configure_file(cmake/set_env.sh.in set_env.sh @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/set_env.sh DESTINATION .)
+install(FILES cmake/setenv.bash DESTINATION bin)
 
 install(EXPORT hcclrunTargets NAMESPACE hcclrun:: DESTINATION share/cmake/hcclrun)
 configure_package_config_file(cmake/hcclrunConfig.cmake.in hcclrunConfig.cmake

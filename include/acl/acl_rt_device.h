@@ -227,6 +227,19 @@ ACL_FUNC_VISIBILITY aclError aclrtGetDeviceUtilizationRate(int32_t deviceId,
 ACL_FUNC_VISIBILITY aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid,
                                                            int32_t *const logicDevId);
 
+/* Logical and physical numbers are the same here; both must be those of devices of the process. */
+ACL_FUNC_VISIBILITY aclError aclrtGetPhyDevIdByLogicDevId(const int32_t logicDevId,
+                                                          int32_t *const phyDevId);
+ACL_FUNC_VISIBILITY aclError aclrtGetLogicDevIdByPhyDevId(const int32_t phyDevId,
+                                                          int32_t *const logicDevId);
+
+/*
+ * Gives up what is queued or waits on the streams of the device, as aclrtStreamAbort does with one;
+ * threads that synchronise with it get ACL_ERROR_RT_DEVICE_TASK_ABORT. Does not wait for host
+ * functions and kernels that run, so that the timeout (milliseconds) does not matter.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout);
+
 /*
  * *canCompatible: 1 if code for socVersion runs on the emulated chip, that is for names of its
  * family, else 0.

@@ -72,8 +72,9 @@ ACL_FUNC_VISIBILITY aclError aclrtDestroyEvent(aclrtEvent event);
 ACL_FUNC_VISIBILITY aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
 
 /*
- * Queues the return to the unrecorded state on the stream, after the waits before it. Only for
- * events of aclrtCreateEventWithFlag with ACL_EVENT_SYNC; others are ACL_ERROR_RT_PARAM_INVALID.
+ * Queues the return to the unrecorded state on the stream, after the waits before it. For events of
+ * aclrtCreateEventWithFlag with ACL_EVENT_SYNC. One of aclrtCreateEvent needs no reset and stays as
+ * it is; others are ACL_ERROR_RT_PARAM_INVALID.
  */
 ACL_FUNC_VISIBILITY aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 
@@ -86,6 +87,9 @@ ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent
 /* *status: whether the last record completed. Does not block. */
 ACL_FUNC_VISIBILITY aclError aclrtQueryEventStatus(aclrtEvent event,
                                                    aclrtEventRecordedStatus *status);
+
+/* The older name of aclrtQueryEventStatus, with a status of its own. */
+ACL_FUNC_VISIBILITY aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status);
 
 /* *status: COMPLETE when every wait that was queued for the event has passed. Does not block. */
 ACL_FUNC_VISIBILITY aclError aclrtQueryEventWaitStatus(aclrtEvent event,

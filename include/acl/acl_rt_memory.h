@@ -133,6 +133,22 @@ ACL_FUNC_VISIBILITY aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch, const 
                                                 size_t spitch, size_t width, size_t height,
                                                 aclrtMemcpyKind kind, aclrtStream stream);
 
+typedef enum {
+  ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM = 10,
+  ACL_RT_MEMCPY_SDMA_AUTOMATIC_MAX = 11,
+  ACL_RT_MEMCPY_SDMA_AUTOMATIC_MIN = 12,
+  ACL_RT_MEMCPY_SDMA_AUTOMATIC_EQUAL = 13, /* ACL_ERROR_RT_FEATURE_NOT_SUPPORT */
+} aclrtReduceKind;
+
+/*
+ * Queues dst = dst op src on the stream (NULL: default). count is in bytes; both ranges are device
+ * memory. Types: ACL_INT8, ACL_INT16, ACL_INT32, ACL_FLOAT16, ACL_FLOAT and ACL_BF16; others are
+ * ACL_ERROR_RT_FEATURE_NOT_SUPPORT. reserve is NULL.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtReduceAsync(void *dst, const void *src, uint64_t count,
+                                              aclrtReduceKind kind, aclDataType type,
+                                              aclrtStream stream, void *reserve);
+
 /*
  * As aclrtMemcpyAsync; if one side is host memory that is not pinned, it returns when the stream has
  * run the copy. From host to host is ACL_ERROR_RT_FEATURE_NOT_SUPPORT.

@@ -43,7 +43,10 @@ ACL_FUNC_VISIBILITY aclError aclrtCreateStreamWithConfig(aclrtStream *stream, ui
  */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStream(aclrtStream stream);
 
-/* As aclrtDestroyStream, but does not wait: tasks that have not started are dropped. */
+/*
+ * As aclrtDestroyStream, but tasks that wait, and those behind them, are dropped. Host functions and
+ * kernels get 20 milliseconds; one that still runs then goes on.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStreamForce(aclrtStream stream);
 
 /*

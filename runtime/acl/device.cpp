@@ -4,6 +4,19 @@
 
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
+#include "device/memory_pool.h"
+
+namespace hcclrun {
+namespace {
+
+Fault SynchronizeAndTrim(Device& device, int64_t timeout_ms) {
+  Fault fault = device.Synchronize(timeout_ms);
+  MemoryPool::TrimIfDue();
+  return fault;
+}
+
+}  // namespace
+}  // namespace hcclrun
 
 using namespace hcclrun;
 
@@ -48,7 +61,7 @@ aclError aclrtGetRunMode(aclrtRunMode* runMode) {
 aclError aclrtSynchronizeDevice(void) {
   return Answer(CallId::aclrtSynchronizeDevice, []() -> Fault {
     Result<Device*> device = Device::Current();
-    return device.ok() ? (*device)->Synchronize(-1) : device.fault();
+    return device.ok() ? SynchronizeAndTrim(**device, -1) : device.fault();
   });
 }
 
@@ -56,7 +69,16 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
   return Answer(CallId::aclrtSynchronizeDeviceWithTimeout, [&]() -> Fault {
     if (Fault f = CheckTimeout(timeout)) return f;
     Result<Device*> device = Device::Current();
-    return device.ok() ? (*device)->Synchronize(timeout) : device.fault();
+    return device.ok() ? SynchronizeAndTrim(**device, timeout) : device.fault();
+  });
+}
+
+aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t) {
+  return Answer(CallId::aclrtDeviceTaskAbort, [&]() -> Fault {
+    if (Fault f = Device::CheckId(deviceId)) return f;
+    Result<Device*> device = Device::Get(deviceId);
+    if (!device.ok()) return device.fault();
+    return (*device)->Abort(ACL_ERROR_RT_DEVICE_TASK_ABORT);
   });
 }
 

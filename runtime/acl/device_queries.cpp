@@ -102,6 +102,19 @@ Fault CheckPeer(int32_t peer) {
   return Device::CheckId(peer);
 }
 
+// Logical and physical numbers of devices.
+Fault SameNumber(int32_t given, int32_t* result, const char* parameter, const char* out) {
+  if (!result) return NullArgument(out);
+  int32_t highest = 0;
+  for (uint32_t id = 0; id < Device::Count(); id++) {
+    highest = Device::PhysicalId(static_cast<int32_t>(id));
+    if (highest != given) continue;
+    *result = given;
+    return Fault::None();
+  }
+  return Fault(FaultKind::kBadDevice, {uint64_t(int64_t{given}), Device::Count()}, parameter);
+}
+
 }  // namespace
 }  // namespace hcclrun
 
@@ -230,6 +243,16 @@ aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* const l
     *logicDevId = Device::PhysicalId(userDevid);
     return Fault::None();
   });
+}
+
+aclError aclrtGetPhyDevIdByLogicDevId(const int32_t logicDevId, int32_t* const phyDevId) {
+  return Answer(CallId::aclrtGetPhyDevIdByLogicDevId,
+                [&] { return SameNumber(logicDevId, phyDevId, "logicDevId", "phyDevId"); });
+}
+
+aclError aclrtGetLogicDevIdByPhyDevId(const int32_t phyDevId, int32_t* const logicDevId) {
+  return Answer(CallId::aclrtGetLogicDevIdByPhyDevId,
+                [&] { return SameNumber(phyDevId, logicDevId, "phyDevId", "logicDevId"); });
 }
 
 aclError aclrtCheckArchCompatibility(const char* socVersion, int32_t* canCompatible) {

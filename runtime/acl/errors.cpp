@@ -33,6 +33,32 @@ aclError aclrtPeekAtLastError(aclrtLastErrLevel level) { return Ask(level, LastE
 
 aclError aclrtGetLastError(aclrtLastErrLevel level) { return Ask(level, TakeLastError); }
 
+aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, size_t arraySize,
+                            size_t* retSize) {
+  return Answer(CallId::aclrtGetMemUceInfo, [&]() -> Fault {
+    if (!memUceInfoArray) return NullArgument("memUceInfoArray");
+    if (arraySize == 0) return ZeroArgument("arraySize");
+    if (!retSize) return NullArgument("retSize");
+    if (Fault f = Device::CheckId(deviceId)) return f;
+    *retSize = 0;
+    return Fault::None();
+  });
+}
+
+aclError aclrtMemUceRepair(int32_t deviceId, aclrtMemUceInfo* memUceInfoArray, size_t) {
+  return Answer(CallId::aclrtMemUceRepair, [&]() -> Fault {
+    if (!memUceInfoArray) return NullArgument("memUceInfoArray");
+    return Device::CheckId(deviceId);
+  });
+}
+
+aclError aclrtRepairError(int32_t deviceId, const aclrtErrorInfo* errorInfo) {
+  return Answer(CallId::aclrtRepairError, [&]() -> Fault {
+    if (!errorInfo) return NullArgument("errorInfo");
+    return Device::CheckId(deviceId);
+  });
+}
+
 aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo* errorInfo) {
   return Answer(CallId::aclrtGetErrorVerbose, [&]() -> Fault {
     if (!errorInfo) return NullArgument("errorInfo");

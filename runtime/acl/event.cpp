@@ -113,6 +113,16 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
   });
 }
 
+aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
+  return Answer(CallId::aclrtQueryEvent, [&]() -> Fault {
+    if (!status) return NullArgument("status");
+    return WithEvent(event, "event", [&](Event& e) {
+      *status = e.Complete() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+      return Fault::None();
+    });
+  });
+}
+
 aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
   return Answer(CallId::aclrtQueryEventWaitStatus, [&]() -> Fault {
     if (!status) return NullArgument("status");

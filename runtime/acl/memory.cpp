@@ -5,6 +5,7 @@
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
 #include "device/device_memory.h"
+#include "device/memory_pool.h"
 
 namespace hcclrun {
 namespace {
@@ -59,6 +60,8 @@ aclError aclrtMemAllocManaged(void** ptr, uint64_t, uint32_t) {
 aclError aclrtFree(void* devPtr) {
   return Answer(CallId::aclrtFree, [&]() -> Fault {
     if (!devPtr) return NullArgument("devPtr");
+    if (MemoryPool::HasBlock(devPtr))
+      return NotAllowed("devPtr is memory of a pool; give it back with aclrtMemPoolFreeAsync");
     return FreeDevice(devPtr);
   });
 }

@@ -3,6 +3,7 @@
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"
 #include "acl/stream_checks.h"
+#include "device/memory_pool.h"
 #include "device/value_tasks.h"
 
 namespace hcclrun {
@@ -68,15 +69,22 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
   return Answer(CallId::aclrtSynchronizeStream, [&] {
-    return WithStream(stream, [](const std::shared_ptr<Stream>& s) { return s->Synchronize(-1); });
+    return WithStream(stream, [](const std::shared_ptr<Stream>& s) {
+      Fault fault = s->Synchronize(-1);
+      MemoryPool::TrimIfDue();
+      return fault;
+    });
   });
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   return Answer(CallId::aclrtSynchronizeStreamWithTimeout, [&]() -> Fault {
     if (Fault f = CheckTimeout(timeout)) return f;
-    return WithStream(stream,
-                      [&](const std::shared_ptr<Stream>& s) { return s->Synchronize(timeout); });
+    return WithStream(stream, [&](const std::shared_ptr<Stream>& s) {
+      Fault fault = s->Synchronize(timeout);
+      MemoryPool::TrimIfDue();
+      return fault;
+    });
   });
 }
 

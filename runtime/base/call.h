@@ -96,7 +96,11 @@ namespace hcclrun {
   X(aclprofPush) X(aclprofPop) X(aclprofRangeStart)                                               \
   X(aclprofRangeStop) X(aclprofSetStampTraceMessage) X(aclprofMark)                               \
   X(aclrtMemcpy2d) X(aclrtMemcpy2dAsync) X(aclUpdateDataBuffer) X(aclrtGetStreamAttribute) X(aclrtCtxGetSysParamOpt) \
-  X(HcclCommGetStatus) X(HcclCommRegCommStateCallback) X(HcclConfigGetInfo)
+  X(HcclCommGetStatus) X(HcclCommRegCommStateCallback) X(HcclConfigGetInfo)                       \
+  X(aclrtMemPoolCreate) X(aclrtMemPoolDestroy) X(aclrtMemPoolSetAttr) X(aclrtMemPoolGetAttr)      \
+  X(aclrtMemPoolMallocAsync) X(aclrtMemPoolFreeAsync) X(aclrtMemPoolTrimTo) X(aclrtReduceAsync)   \
+  X(aclrtQueryEvent) X(aclrtGetPhyDevIdByLogicDevId) X(aclrtGetLogicDevIdByPhyDevId)              \
+  X(aclrtGetMemUceInfo) X(aclrtMemUceRepair) X(aclrtRepairError) X(aclrtDeviceTaskAbort)
 // clang-format on
 
 enum class CallId : uint32_t {

@@ -11,6 +11,7 @@
 #include "device/device_memory.h"
 #include "device/ipc_memory.h"
 #include "device/memory_map.h"
+#include "device/memory_pool.h"
 #include "device/notify.h"
 #include "device/stream.h"
 #include "device/virtual_memory.h"
@@ -174,6 +175,7 @@ std::vector<std::shared_ptr<Context>> Device::TakeContexts() {
 void Device::Release(bool wait) {
   for (auto& context : TakeContexts()) context->Close(wait);
   Notify::ReleaseAllOf(this);
+  MemoryPool::ReleaseAllOf(this);
   ReleaseIpcMemoryOf(this);
   ReleaseVirtualMemoryOf(this);
   FreeAllDevice(this);
@@ -191,6 +193,15 @@ std::vector<std::shared_ptr<Stream>> Device::Streams() {
     for (auto& stream : context->Streams()) streams.push_back(stream);
   }
   return streams;
+}
+
+Fault Device::Abort(int32_t code) {
+  Fault first;
+  for (auto& stream : Streams()) {
+    Fault fault = stream->Abort(code);
+    if (fault && !first) first = std::move(fault);
+  }
+  return first;
 }
 
 Fault Device::Synchronize(int64_t timeout_ms) {

@@ -56,6 +56,10 @@ class Device {
   // asynchronous fault.
   Fault Synchronize(int64_t timeout_ms);
 
+  // Gives up what is queued on the device's streams (Stream::Abort()); `code` is what threads that
+  // wait for it get.
+  Fault Abort(int32_t code);
+
   std::atomic<int32_t> saturation_mode{1};  // aclrtFloatOverflowMode, recorded only (semantics C.4)
   CoreLimits core_limits;
 

@@ -198,6 +198,8 @@ Fault Event::Record(const std::shared_ptr<Stream>& stream) {
 }
 
 Fault Event::Reset(const std::shared_ptr<Stream>& stream) {
+  // Waits of such an event mean the record before them, whatever comes later.
+  if (kind_ == Kind::kPlain && !ipc_) return stream->Enqueue(std::make_unique<ResetTask>());
   if (!OpensBeforeRecord()) {
     return Fault(
         FaultKind::kNotSupported,

@@ -61,7 +61,7 @@ class Event {
   static Fault Destroy(void* handle);
 
   Fault Record(const std::shared_ptr<Stream>& stream);
-  Fault Reset(const std::shared_ptr<Stream>& stream);  // kNotSupported unless kWithFlag and kSync
+  Fault Reset(const std::shared_ptr<Stream>& stream);  // kNotSupported: neither kPlain nor kSync
   // kEventNotRecorded for a plain one. The wait itself fails with kEventWaitTimeout when it lasts
   // longer than timeout_ms from its start (< 0: for ever).
   Fault WaitIn(const std::shared_ptr<Stream>& stream, int64_t timeout_ms = -1);

@@ -24,7 +24,8 @@ enum class HandleKind : uint64_t {
   kStream = 0x12,
   kEvent = 0x13,
   kPhysicalMemory = 0x14,
-  kNotify = 0x15
+  kNotify = 0x15,
+  kMemoryPool = 0x16
 };
 
 template <class T>

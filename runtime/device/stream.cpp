@@ -182,8 +182,10 @@ Fault Stream::Synchronize(int64_t timeout_ms) {
   if (!WaitLocked(lock, queued_, deadline)) {
     return Fault(FaultKind::kStreamTimeout, {uint64_t(timeout_ms), queued_ - completed_});
   }
-  if (aborts_ != aborts)
-    return Fault(FaultKind::kStreamAborted, {reinterpret_cast<uintptr_t>(handle_)});
+  if (aborts_ != aborts) {
+    return Fault(FaultKind::kStreamAborted, {reinterpret_cast<uintptr_t>(handle_)})
+        .WithCode(abort_code_);
+  }
   if (!fault_) return Fault::None();
   fault_returned_ = true;
   return fault_;
@@ -214,10 +216,11 @@ bool Stream::stop_on_failure() {
   return stop_on_failure_;
 }
 
-Fault Stream::Abort() {
+Fault Stream::Abort(int32_t code) {
   if (RunsInThisThread()) return GivingUpInside();
   Lock lock(mutex_);
   aborts_++;
+  abort_code_ = code;
   fault_ = Fault();
   fault_returned_ = false;
   dropping_ = false;
@@ -263,6 +266,7 @@ void Stream::Close(bool wait) {
   if (wait && !RunsInThisThread()) {
     WaitLocked(lock, queued_, Deadline::Never());
   } else {
+    if (!RunsInThisThread()) RunWhatCan(lock);
     abandoned_ = true;
     // A copy that runs is short, and its memory may be unmapped as soon as this returns. User code
     // may take long.
@@ -278,6 +282,27 @@ void Stream::Close(bool wait) {
   progress_.notify_all();
   lock.unlock();
   ForgetSubscriptions(*this);
+}
+
+// Programs launch a kernel and destroy its stream by force, and find its work done on hardware, where
+// it has begun at once. So tasks that wait for nobody still run here; user code has a short while.
+void Stream::RunWhatCan(Lock& lock) {
+  constexpr int64_t kAllMs = 5000, kUserCodeMs = 20, kLookMs = 2;
+  const Deadline all = Deadline::After(kAllMs);
+  Deadline user_code = Deadline::Never();
+  while (!tasks_.empty() && !driver_waits_ && !all.passed() && !user_code.passed()) {
+    if (advancing_ && advances_user_code_) {
+      if (user_code.never()) user_code = Deadline::After(kUserCodeMs);
+    } else if (!driven_ && HostMayDrive()) {
+      const uint64_t before = completed_;
+      Drive(lock, Driver::kHost, completed_ + 1, Deadline::After(0));
+      if (completed_ == before) break;
+      continue;
+    } else if (!driven_) {
+      TellWorker(Wake::kNow);
+    }
+    Sleep(lock, Deadline::After(kLookMs));
+  }
 }
 
 bool Stream::HostMayDrive() const {

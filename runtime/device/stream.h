@@ -92,14 +92,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool stop_on_failure();
 
   // Gives up every task queued so far and forgets the asynchronous fault; threads that wait for
-  // them in Synchronize() get kStreamAborted. Returns when the tasks are gone, except user code
+  // them in Synchronize() get kStreamAborted, with `code` unless it is 0. Returns when the tasks are gone, except user code
   // that runs. kNotSupported inside a host function of this stream.
-  Fault Abort();
+  Fault Abort(int32_t code = 0);
   // Gives up the task that runs now, if one does; those behind it go on.
   Fault Stop();
 
-  // Leaves the table. With `wait` the tasks finish first; without, tasks that have not started are
-  // dropped and one that waits is given up at its driver's next look. Idempotent.
+  // Leaves the table. With `wait` the tasks finish first. Without, one that waits is given up at its
+  // driver's next look, and those behind it, and behind user code that does not end soon, are dropped.
+  // Idempotent.
   void Close(bool wait);
 
   // Wakes the worker if the stream has tasks and no driver: for threads that wait for it without
@@ -130,6 +131,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream(const std::shared_ptr<Context>& context, Device* device, uint32_t id, uint32_t priority,
          uint32_t flags);
   void GiveUp(Lock& lock, uint64_t until);
+  void RunWhatCan(Lock& lock);
   bool HostMayDrive() const;
   bool WaitLocked(Lock& lock, uint64_t until, Deadline deadline);
   void Sleep(Lock& lock, Deadline deadline);
@@ -176,6 +178,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool abandoned_ = false;      // drop everything
   uint64_t drop_until_ = 0;     // tasks up to this number are given up
   uint64_t aborts_ = 0;         // calls of Abort()
+  int32_t abort_code_ = 0;      // of the last one
   bool stop_on_failure_ = false;
   bool dropping_ = false;  // a task failed under stop-on-failure
   Fault fault_;            // the first asynchronous fault

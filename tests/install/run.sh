@@ -33,6 +33,8 @@ for shell in "bash -euc" "bash --posix -euc" "sh -euc" "dash -euc" "zsh -euc"; d
   got=$($shell "$print" "$home/set_env.sh")
   [ "$got" = "$expected" ] || { echo "$shell: $got instead of $expected"; exit 1; }
 done
+got=$(bash -euc "${print/'"$0"'/'"$0/../bin/setenv.bash"'}" "$home/bin")
+[ "$got" = "$expected" ] || { echo "setenv.bash: $got instead of $expected"; exit 1; }
 . "$home/set_env.sh"
 [ "$(command -v hcclrun)" = "$home/bin/hcclrun" ]
 

@@ -235,13 +235,13 @@ TEST_F(Events, AdjacentRecordsAreOrdered) {
   EXPECT_ACL_OK(aclrtDestroyEvent(end));
 }
 
-TEST_F(Events, G2_ResetOnlyForWithFlagAndSync) {
+TEST_F(Events, G2_ResetForPlainAndForWithFlagAndSync) {
   aclrtEvent plain, ex, flag, sync;
   ASSERT_ACL_OK(aclrtCreateEvent(&plain));
   ASSERT_ACL_OK(aclrtCreateEventExWithFlag(&ex, ACL_EVENT_SYNC));
   ASSERT_ACL_OK(aclrtCreateEventWithFlag(&flag, ACL_EVENT_TIME_LINE));
   ASSERT_ACL_OK(aclrtCreateEventWithFlag(&sync, ACL_EVENT_SYNC));
-  EXPECT_EQ(aclrtResetEvent(plain, a_), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_ACL_OK(aclrtResetEvent(plain, a_));
   EXPECT_EQ(aclrtResetEvent(ex, a_), ACL_ERROR_RT_PARAM_INVALID);
   EXPECT_EQ(aclrtResetEvent(flag, a_), ACL_ERROR_RT_PARAM_INVALID);
   EXPECT_ACL_OK(aclrtResetEvent(sync, a_));
@@ -262,6 +262,32 @@ TEST_F(Events, G2_ResetEventIsUsedAgainAfterItsWait) {
     EXPECT_GE(ran.load(), round + 1);
   }
   EXPECT_ACL_OK(aclrtDestroyEvent(event));
+}
+
+// Programs reset such an event behind the wait, and record it again.
+TEST_F(Events, G2_ResetOfAPlainEventLeavesWhatWasRecorded) {
+  aclrtEvent event;
+  ASSERT_ACL_OK(aclrtCreateEvent(&event));
+  std::atomic<int> ran{0};
+  for (int round = 0; round < 20; round++) {
+    ASSERT_ACL_OK(aclrtLaunchHostFunc(a_, Increment, &ran));
+    ASSERT_ACL_OK(aclrtRecordEvent(event, a_));
+    ASSERT_ACL_OK(aclrtStreamWaitEvent(b_, event));
+    ASSERT_ACL_OK(aclrtResetEvent(event, b_));
+    ASSERT_ACL_OK(aclrtSynchronizeStream(b_));
+    EXPECT_GE(ran.load(), round + 1);
+    EXPECT_EQ(Status(event), ACL_EVENT_RECORDED_STATUS_COMPLETE);
+  }
+  aclrtEventStatus status = ACL_EVENT_STATUS_RESERVED;
+  EXPECT_ACL_OK(aclrtQueryEvent(event, &status));
+  EXPECT_EQ(status, ACL_EVENT_STATUS_COMPLETE);
+  EXPECT_EQ(aclrtQueryEvent(event, nullptr), ACL_ERROR_INVALID_PARAM);
+  EXPECT_ACL_OK(aclrtDestroyEvent(event));
+  ASSERT_ACL_OK(aclrtCreateEvent(&event));
+  EXPECT_ACL_OK(aclrtQueryEvent(event, &status));
+  EXPECT_EQ(status, ACL_EVENT_STATUS_NOT_READY);
+  EXPECT_ACL_OK(aclrtDestroyEvent(event));
+  EXPECT_EQ(aclrtQueryEvent(event, &status), ACL_ERROR_RT_INVALID_HANDLE);
 }
 
 TEST_F(Events, QueryWaitStatusSeesPendingWaits) {

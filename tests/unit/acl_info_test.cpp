@@ -47,6 +47,21 @@ TEST_F(Info, ErrorVerboseSeesNoFaultOfTheDevice) {
   EXPECT_EQ(info.errorType, ACL_RT_NO_ERROR);
   EXPECT_EQ(info.tryRepair, 0);
   EXPECT_EQ(info.hasDetail, 0);
+
+  aclrtMemUceInfo errors[2] = {};
+  size_t count = 9;
+  EXPECT_EQ(aclrtGetMemUceInfo(0, nullptr, 2, &count), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtGetMemUceInfo(0, errors, 0, &count), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtGetMemUceInfo(0, errors, 2, nullptr), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtGetMemUceInfo(8, errors, 2, &count), ACL_ERROR_RT_INVALID_DEVICEID);
+  EXPECT_ACL_OK(aclrtGetMemUceInfo(0, errors, 2, &count));
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(aclrtMemUceRepair(0, nullptr, 0), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtMemUceRepair(8, errors, 1), ACL_ERROR_RT_INVALID_DEVICEID);
+  EXPECT_ACL_OK(aclrtMemUceRepair(0, errors, 1));
+  EXPECT_EQ(aclrtRepairError(0, nullptr), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtRepairError(8, &info), ACL_ERROR_RT_INVALID_DEVICEID);
+  EXPECT_ACL_OK(aclrtRepairError(0, &info));
 }
 
 TEST(Versions, AllPackagesAreOfOneRelease) {
@@ -179,6 +194,14 @@ TEST_F(Info, StatusUtilisationAndNumbers) {
   EXPECT_EQ(aclrtGetLogicDevIdByUserDevId(8, &logic), ACL_ERROR_RT_INVALID_DEVICEID);
   EXPECT_ACL_OK(aclrtGetLogicDevIdByUserDevId(3, &logic));
   EXPECT_EQ(logic, 3);
+  for (auto call : {aclrtGetPhyDevIdByLogicDevId, aclrtGetLogicDevIdByPhyDevId}) {
+    int32_t number = -1;
+    EXPECT_EQ(call(0, nullptr), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(call(8, &number), ACL_ERROR_RT_INVALID_DEVICEID);
+    EXPECT_EQ(call(-1, &number), ACL_ERROR_RT_INVALID_DEVICEID);
+    EXPECT_ACL_OK(call(3, &number));
+    EXPECT_EQ(number, 3);
+  }
 }
 
 TEST_F(Info, G3_PrimaryContextLivesFromSetToReset) {

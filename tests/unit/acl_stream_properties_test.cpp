@@ -190,6 +190,23 @@ TEST_F(StreamProperties, AbortEndsSynchronisingCalls) {
   waiting.join();
 }
 
+TEST_F(StreamProperties, AbortOfADeviceIsThatOfItsStreams) {
+  EXPECT_EQ(aclrtDeviceTaskAbort(8, 0), ACL_ERROR_RT_INVALID_DEVICEID);
+  std::atomic<bool> ended{false};
+  std::thread waiting([&] {
+    EXPECT_ACL_OK(aclrtSetDevice(0));
+    aclError result;
+    do {
+      EXPECT_ACL_OK(aclrtValueWait(words_, 1, ACL_STREAM_WAIT_VALUE_EQ, stream_));
+      result = aclrtSynchronizeStream(stream_);
+    } while (result == ACL_SUCCESS);
+    EXPECT_EQ(result, ACL_ERROR_RT_DEVICE_TASK_ABORT);
+    ended = true;
+  });
+  while (!ended) EXPECT_ACL_OK(aclrtDeviceTaskAbort(0, 1000));
+  waiting.join();
+}
+
 TEST_F(StreamProperties, AbortForgetsTheErrorOfTheStream) {
   void* freed = nullptr;
   ASSERT_ACL_OK(aclrtMalloc(&freed, 64, ACL_MEM_MALLOC_HUGE_FIRST));

@@ -135,6 +135,26 @@ TEST_F(Streams, G1_DestroyWaitsAndForceDoesNot) {
   EXPECT_EQ(ran.load(), 10);
 }
 
+// What waits for nobody would have run on hardware.
+TEST_F(Streams, G1_ForceStillRunsWhatWaitsForNobody) {
+  std::atomic<int> ran{0};
+  constexpr size_t kBytes = 1 << 20;
+  char *from = nullptr, *to = nullptr;
+  for (char** p : {&from, &to})
+    ASSERT_ACL_OK(aclrtMalloc(reinterpret_cast<void**>(p), kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  for (int round = 1; round <= 20; round++) {
+    aclrtStream stream;
+    ASSERT_ACL_OK(aclrtCreateStream(&stream));
+    ASSERT_ACL_OK(aclrtMemset(from, kBytes, round, kBytes));
+    ASSERT_ACL_OK(
+        aclrtMemcpyAsync(to, kBytes, from, kBytes, ACL_MEMCPY_DEVICE_TO_DEVICE, stream));
+    ASSERT_ACL_OK(aclrtLaunchHostFunc(stream, Increment, &ran));
+    ASSERT_ACL_OK(aclrtDestroyStreamForce(stream));
+    EXPECT_EQ(to[kBytes - 1], round);
+    while (ran < round) std::this_thread::yield();  // it has begun
+  }
+}
+
 TEST_F(Streams, G1_FailureModeChecks) {
   EXPECT_ACL_OK(aclrtSetStreamFailureMode(stream_, ACL_STOP_ON_FAILURE));
   EXPECT_ACL_OK(aclrtSetStreamFailureMode(stream_, ACL_CONTINUE_ON_FAILURE));
