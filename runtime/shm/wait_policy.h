@@ -57,7 +57,7 @@ class WaitPolicy {
  private:
   static constexpr int kSpins = 2000, kYields = 100;
   static constexpr int64_t kLateYieldNs = 2'500'000;
-  static constexpr uint32_t kMinBackoff = 64, kMaxBackoff = 16384, kPromptYields = 2000;
+  static constexpr uint32_t kMinBackoff = 512, kMaxBackoff = 16384, kPromptYields = 2000;
 
   static void Pause() {
 #if defined(__x86_64__)
