@@ -95,6 +95,9 @@ inline drain_all(t) {
     then_                                                                        \
   }
 
+/* old = v; v = x; then `then_`. */
+#define exchange(v, x, old, then_) d_step { !DEAD; drain_all(me); old = mem[v]; mem[v] = x; then_ }
+
 /* The kernel compares and goes to sleep in one step. Time runs out only where a model's EXPIRES says
  * so: everything else is noticed without that. */
 #ifndef EXPIRES

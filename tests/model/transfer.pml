@@ -3,7 +3,8 @@
  *
  * Every transfer may be called with different sizes (kinds) on the two ends, and the receiver's
  * buffer may be one that only the receiver can address (not so with -DALIKE). Rank 1 may be killed at any step. With
- * -DSTREAMS=2 the sender has two threads, of two streams, that take turns.
+ * -DSTREAMS=2 the sender has two threads, of two streams, that take turns. With -DGIVES_UP one end may run
+ * out of time, or be dropped, once; the abort word makes the other one give up, too.
  *
  *   model      code
  *   kPost      TryPost: the call is written, the end's bit is set, the peer is notified if it is there
@@ -11,10 +12,12 @@
  *   kMove      Move: claimed.fetch_add, CopyBytes, moved.fetch_add
  *   leave      Leave: the second end resets the slot and notifies both ranks
  *   wait       WaitForProgress: each rank sleeps on its own event
+ *   give_up    GiveUp
  *
  * Proved: every part is moved once; an end that finds the transfer complete sees all of it; what an
  * end reads of the other's call is whole and of this transfer; both ends find a mismatch, and only a
- * mismatch; nobody waits for ever.
+ * mismatch; nobody waits for ever. Once an end has returned an error no part is moved any more, nor is
+ * one still being moved (patience has no end here but a death).
  */
 #ifndef TRANSFERS
 #define TRANSFERS 2
@@ -53,6 +56,14 @@ bool died; /* rank 1 */
 #define LEAVER_SILENT mutated(8)    /* the second end to leave wakes nobody */
 #define ABORT_UNNOTIFIED mutated(9) /* the abort word is set and nobody is woken */
 #define PRIVATE_CLAIMED mutated(10) /* the sender moves parts into a buffer that it cannot address */
+
+#define NOT_TAKEN_BACK mutated(11)  /* the end's bit stays when it gives up */
+#define NOT_CLOSED mutated(12)      /* the parts do not count as claimed */
+#define NOT_WAITED_FOR mutated(13)  /* parts that the other end is moving are not waited for */
+
+#define ALL_CLAIMED 100
+bool returned[TRANSFERS]; /* one end has returned an error, and its buffer */
+bool out_of_time;         /* somebody was */
 
 bool kind_of[2 * TRANSFERS];
 bool is_private[TRANSFERS];
@@ -111,15 +122,57 @@ inline leave() {
   k = k + STRIDE
 }
 
+/* When it was alone it takes its bit back; otherwise nobody takes a part any more. */
+inline give_up() {
+  if
+  :: stage == 1 || stage == 2 ->
+     if
+     :: NOT_TAKEN_BACK -> w = 3
+     :: else -> compare_exchange(ENDS, 1 + rank, 0, w, skip)
+     fi;
+     if
+     :: w == 1 + rank || (NOT_TAKEN_BACK && mem[ENDS] != 3)
+     :: else ->
+        if
+        :: NOT_CLOSED -> load(CLAIMED, seen, skip)
+        :: else -> exchange(CLAIMED, ALL_CLAIMED, seen, skip)
+        fi;
+        if
+        :: seen >= ALL_CLAIMED -> seen = 0 /* the other end has given up before */
+        :: seen < ALL_CLAIMED && seen > PARTS -> seen = PARTS
+        :: else
+        fi;
+        if
+        :: NOT_WAITED_FOR
+        :: else -> d_step { !DEAD && (mem[MOVED] >= seen || died) -> skip }
+        fi;
+        seen = 0
+     fi;
+     w = 0
+  :: else
+  fi;
+  d_step { !DEAD; returned[k] = 1 };
+  compare_exchange(ABORT, 0, 1, w, w = 0);
+  notify(1 - rank); notify(rank);
+  given_up = 1
+}
+
+inline nobody_has_returned() { d_step { !DEAD; assert(!returned[k]) } }
+
 #define write_call() plain(CALL(rank), k * 4 + secret * 2 + kind + 1)
 
 proctype End(byte me) {
   byte k, stage, w, seen, part;
-  bool ok, kind, secret, remote, given_up;
+  bool ok, kind, secret, remote, given_up, trouble;
   k = me / 2;
   do
   :: k >= TRANSFERS || given_up -> break
-  :: else ->
+#ifdef GIVES_UP
+  :: k < TRANSFERS && !given_up && !out_of_time -> /* its task is dropped */
+     d_step { !DEAD; out_of_time = 1 };
+     give_up()
+#endif
+  :: k < TRANSFERS && !given_up ->
      can_go_on();
      if
      :: ok && stage == 0 ->
@@ -171,11 +224,13 @@ proctype End(byte me) {
         :: part < PARTS ->
            d_step {
              !DEAD;
+             assert(!returned[k]);
              assert(moved_by[k * PARTS + part] == 0);
              assert(rank == 1 || !is_private[k]);
              moved_by[k * PARTS + part] = rank + 1
            };
            if :: COUNTED_EARLY :: else -> plain(DATA(part), k + 1) fi;
+           nobody_has_returned();
            fetch_add(MOVED, 1, w, skip);
            if :: COUNTED_EARLY -> plain(DATA(part), k + 1) :: else fi;
            if
@@ -200,14 +255,27 @@ proctype End(byte me) {
         can_go_on();
         if :: ok :: else -> load(ABORT, ok, skip) fi;
         if :: NO_RECHECK -> ok = 0 :: else fi;
-        if :: ok :: else -> futex_wait(EPOCH(rank), seen) fi;
-        fetch_add(WAITERS(rank), 255, w, w = 0; seen = 0);
-        load(ABORT, given_up, skip);
         if
-        :: given_up ->
+        :: ok
+#ifdef GIVES_UP
+        :: !ok && !out_of_time -> d_step { !DEAD; out_of_time = 1; trouble = 1 }
+#endif
+        :: !ok -> futex_wait(EPOCH(rank), seen)
+        fi;
+        fetch_add(WAITERS(rank), 255, w, w = 0; seen = 0);
+        if
+        :: trouble
+        :: else -> load(ABORT, trouble, skip)
+        fi;
+        if
+        :: trouble ->
+           ok = 0;
            can_go_on();
-           given_up = !ok;
-           assert(died)
+           trouble = 0;
+           if
+           :: ok
+           :: else -> assert(died || out_of_time); give_up()
+           fi
         :: else
         fi
      fi;
@@ -242,5 +310,5 @@ init {
   }
   timeout;
   assert(finished == STREAMS);
-  assert(died || mem[SLOT_GENERATION] == TRANSFERS)
+  assert(died || out_of_time || mem[SLOT_GENERATION] == TRANSFERS)
 }
