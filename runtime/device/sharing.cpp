@@ -42,6 +42,7 @@ Fault Refuse(absl::string_view why) { return Fault(FaultKind::kForeignHandle, st
 
 // A range of a heap that its owner gave up while others had it; goes with the last export of it.
 struct HeldRange {
+  HeldRange(Device* device, uint64_t offset) : device(device), offset(offset) {}
   Device* const device;
   const uint64_t offset;
   ~HeldRange() { device->heap().Free(offset); }
