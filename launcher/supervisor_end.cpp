@@ -361,12 +361,16 @@ void Supervisor::Judge() {
   // a rank that was wrapped by another process, or never loaded the library, by its reaping. Ends
   // that cannot be told apart: a death by a signal comes before an exit with a code, because
   // survivors of a death return errors.
-  // A rank whose call failed because of another rank comes after those that blame nobody.
+  // A rank whose call failed because of another rank comes after those that blame nobody, unless it
+  // has been killed.
   using Key = std::tuple<bool, uint64_t, bool>;
   auto key = [this](const Rank& r) {
     bool direct = r.library_pid == r.pid && r.detached_at != 0;
     const auto rank = static_cast<size_t>(&r - ranks_.data());
-    bool blames = page_ && page_->activity[rank].blames.load(std::memory_order_relaxed) != 0;
+    // Somebody else's signal has nothing to do with what a call had returned before.
+    const bool killed = WIFSIGNALED(r.status) && WTERMSIG(r.status) != SIGABRT;
+    bool blames =
+        !killed && page_ && page_->activity[rank].blames.load(std::memory_order_relaxed) != 0;
     return Key(r.collateral || blames, direct ? std::min(r.detached_at, r.ended_at) : r.ended_at,
                !WIFSIGNALED(r.status));
   };

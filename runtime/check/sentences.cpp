@@ -199,6 +199,10 @@ std::string SentenceOf(const Fault& f) {
           "anew for each communicator");
     }
     case K::kRanksMissing:
+      if (n[1] == n[2]) {
+        return absl::StrCat("all ", n[2], " ranks came, but one of them has not gone on for ",
+                            Seconds(n[0]), "; ", t, "; see whether a rank is stopped");
+      }
       return absl::StrCat("only ", n[1], " of ", n[2], " ranks came within ", Seconds(n[0]), "; ",
                           t, "; start the missing ranks or raise HCCL_CONNECT_TIMEOUT");
     case K::kRankTaken:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/step.h"
 #include "base/thread_value.h"
 #include "collective/executor.h"
 #include "collective/kernels.h"
@@ -71,11 +72,14 @@ class Classic : public Executor {
     bool worked = false;
     while (run.phase < run.phases) {
       if (!run.arrived) {
+        HCCLRUN_STEP("run.phase");
         const uint64_t mine = run.plan->PiecesPerRank(run.phase);
         for (uint64_t i = 0; i < mine; i++)
           ExecutePiece(run, run.plan->At(run.phase, run.rank * mine + i));
+        HCCLRUN_STEP("run.pieces_done");
         run.arrived = worked = true;
         uint64_t before = run.barrier->fetch_add(1, std::memory_order_seq_cst);
+        HCCLRUN_STEP("run.arrived");
         if (before + 1 == (run.phase + 1) * run.shape.ranks)
           last_arrival(run.phase + 1 == run.phases);
       }

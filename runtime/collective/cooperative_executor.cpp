@@ -5,6 +5,7 @@
 
 #include <sched.h>
 
+#include "base/step.h"
 #include "collective/claims.h"
 #include "collective/executor.h"
 
@@ -54,6 +55,7 @@ class Cooperative : public Executor {
       for (uint32_t i = 1; i < run.homes; i++)
         finished += Empty(run, opened, phase, (home + i) % run.homes, pieces);
       if (finished == 0) break;
+      HCCLRUN_STEP("claim.uncounted");
       worked = true;
       if (run.claims->done.fetch_add(finished, std::memory_order_seq_cst) + finished != pieces)
         continue;
@@ -61,7 +63,9 @@ class Cooperative : public Executor {
         last_arrival(true);
         return State::kFinished;
       }
+      HCCLRUN_STEP("claim.phase_over");
       run.claims->Open(phase + 1, run.homes, PiecesOf(run, phase + 1));
+      HCCLRUN_STEP("claim.opened");
       last_arrival(false);
     }
     return worked ? State::kWorked : State::kMustWait;
@@ -79,8 +83,10 @@ class Cooperative : public Executor {
   static uint64_t Empty(const OpRun& run, uint64_t opened, uint64_t phase, uint32_t home,
                         uint64_t pieces) {
     uint64_t finished = 0;
-    for (uint64_t piece; run.claims->Take(opened, home, run.homes, pieces, &piece); finished++)
+    for (uint64_t piece; run.claims->Take(opened, home, run.homes, pieces, &piece); finished++) {
+      HCCLRUN_STEP("claim.taken");
       ExecutePiece(run, run.plan->At(phase, piece));
+    }
     return finished;
   }
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/step.h"
 #include "base/thread_value.h"
 #include "comm/abort.h"
 #include "comm/hccl_buffers.h"
@@ -132,6 +133,7 @@ bool CollectiveTask::Step(Fault* fault) {
       return TryPostNow(&owes_notice_);
     case Stage::kMatch:
       if (!CanGoOn()) return false;
+      HCCLRUN_STEP("match.over");
       stage_ = Stage::kTurn;
       return true;
     case Stage::kTurn: {
@@ -152,6 +154,7 @@ bool CollectiveTask::Step(Fault* fault) {
         stage_ = Stage::kDone;
         return true;
       }
+      HCCLRUN_STEP("turn.come");
       stage_ = Stage::kRun;
       note.Started();
       return BeginInStep(&CollectiveTask::Begin, fault);
@@ -210,14 +213,19 @@ bool CollectiveTask::GiveUp() {
   const uint64_t k = descriptor_.sequence;
   if (stage_ == Stage::kPost || stage_ == Stage::kDone) return true;
   if (Completed()) return false;
+  HCCLRUN_STEP("giveup.begin");
   if (stage_ == Stage::kMatch) return TakeBackArrival(view, k);
   if (stage_ == Stage::kRun && execution_ == Execution::kEachRank) return true;
   std::atomic<uint64_t>& opener = view.slot(k).opener;
   uint64_t seen = opener.load(std::memory_order_seq_cst);
   while (seen <= k) {
-    if (opener.compare_exchange_weak(seen, kClosed, std::memory_order_seq_cst)) return true;
+    if (opener.compare_exchange_weak(seen, kClosed, std::memory_order_seq_cst)) {
+      HCCLRUN_STEP("giveup.closed");
+      return true;
+    }
   }
   if (seen == kClosed) return true;
+  HCCLRUN_STEP("giveup.waits");
   const Deadline patience = PatienceToGiveUp(view);
   auto over = [this] { return Completed() || EachRankChosen(); };
   while (!over() && !patience.passed())
@@ -245,6 +253,7 @@ Fault CollectiveTask::Begin() {
   if (execution_ == Execution::kEachRank) return BeginOwnShare();
   if (!may_execute) return Fault::None();
   const bool opener = BecomeOpener();
+  if (opener) HCCLRUN_STEP("begin.elected");
   if (alone) return opener ? BeginAlone() : Fault::None();
   helps_ = true;
   run_ = TakeRun();
@@ -252,6 +261,7 @@ Fault CollectiveTask::Begin() {
   if (!opener) return Fault::None();
   view.slot(k).path.store(static_cast<uint32_t>(run_->told), std::memory_order_relaxed);
   OpenForAll(run_->run);
+  HCCLRUN_STEP("begin.opened");
   view.header->event.Notify();
   return Fault::None();
 }
@@ -264,6 +274,7 @@ Fault CollectiveTask::BeginAlone() {
   Path path;
   if (!ExecuteShort(*comm_, descriptor_, &path)) {
     if (ChooseExecution(view, descriptor_) == Execution::kEachRank) {
+      HCCLRUN_STEP("begin.each_rank");
       slot.each_rank.store(k + 1, std::memory_order_seq_cst);
       view.header->event.Notify();
       return BeginOwnShare();
@@ -273,6 +284,7 @@ Fault CollectiveTask::BeginAlone() {
     path = prepared.told;
     ExecuteAlone(prepared.run);
   }
+  HCCLRUN_STEP("run.alone_done");
   slot.path.store(static_cast<uint32_t>(path), std::memory_order_relaxed);
   completed_ns_ = NowNs();
   comm_->NotePath(path);

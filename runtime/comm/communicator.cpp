@@ -9,6 +9,7 @@
 
 #include "base/job.h"
 #include "base/settings.h"
+#include "base/step.h"
 #include "collective/plan.h"
 #include "comm/abort.h"
 #include "comm/collective_task.h"
@@ -168,6 +169,7 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
 
 Fault Communicator::Attach(Membership membership) {
   membership_ = std::make_shared<const Membership>(std::move(membership));
+  HCCLRUN_STEP("init.attached");
   if (Fault f = CheckPeers()) return f;
   if (config_.places.server.empty()) {
     for (uint32_t r = 0; r < size_; r++) {
@@ -195,6 +197,7 @@ Fault Communicator::Attach(Membership membership) {
     for (uint32_t r = 0; r < size_; r++) pids.push_back(view().ranks[r].pid);
     job_ranks_ = JobRanksOf(pids);
   }
+  HCCLRUN_STEP("init.watching");
   connected_.store(true, std::memory_order_release);
   return Fault::None();
 }
@@ -452,12 +455,15 @@ void Communicator::Destroy() {
   Recorder::EndCommunicator(record_);
   if (meeting_) meeting_->End();
   if (!connected()) return;
+  HCCLRUN_STEP("destroy.begin");
   RankRecord& record = view().ranks[rank_];
   uint32_t alive = static_cast<uint32_t>(RankState::kAlive);
   record.state.compare_exchange_strong(alive, static_cast<uint32_t>(RankState::kDestroyed),
                                        std::memory_order_seq_cst);
+  HCCLRUN_STEP("destroy.left");
   windows_->Clear();
   view().NotifyAll();
+  HCCLRUN_STEP("destroy.told");
 }
 
 }  // namespace hcclrun

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/step.h"
 #include "comm/details.h"
 #include "comm/v_matching.h"
 
@@ -48,6 +49,7 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
   // Pairs with the recycler's store: its resets, and everybody's last reads of the old descriptors,
   // come before.
   if (slot.epoch.load(std::memory_order_seq_cst) != k) return false;
+  HCCLRUN_STEP("post.free");
   PostedCall& mine = view.call_of(k, rank);
   if (v) {
     mine.call = descriptor;
@@ -56,9 +58,11 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
     std::memcpy(static_cast<void*>(&mine.call), &descriptor, kDescriptorLine);
   }
   if (descriptor.flags & kFlagSkipped) Fail(slot, SlotFailure::kMismatch);
+  HCCLRUN_STEP("post.written");
   mine.posted.store(k + 1, v ? std::memory_order_seq_cst : std::memory_order_release);
   view.ranks[rank].posted.store(k + 1, std::memory_order_relaxed);
 
+  HCCLRUN_STEP("post.posted");
   uint32_t reference = 0;
   if (!slot.reference.compare_exchange_strong(reference, rank + 1, std::memory_order_seq_cst)) {
     // `reference` now holds another rank, whose descriptor was written before it
@@ -73,7 +77,9 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
   const bool is_reference = reference == 0 || reference > view.size;
   if (v && v->Differs(k, is_reference ? kNoRank : reference - 1))
     Fail(slot, SlotFailure::kMismatch);
+  HCCLRUN_STEP("post.compared");
   uint32_t arrived = slot.arrived.fetch_add(1, std::memory_order_seq_cst) + 1;
+  HCCLRUN_STEP("post.arrived");
   if (slot.failure.load(std::memory_order_seq_cst)) {
     view.header->event.Notify();
   } else if (arrived == view.size) {
@@ -91,6 +97,7 @@ bool TakeBackArrival(const ControlView& view, uint64_t sequence) {
   uint32_t arrived = arrivals.load(std::memory_order_seq_cst);
   while (arrived > 0 && arrived < view.size) {
     if (!arrivals.compare_exchange_weak(arrived, arrived - 1, std::memory_order_seq_cst)) continue;
+    HCCLRUN_STEP("giveup.taken_back");
     if (view.header->done.completed.load(std::memory_order_seq_cst) <= sequence) return true;
     // It was complete a moment ago, and this is an arrival at a later operation of the slot.
     arrivals.fetch_add(1, std::memory_order_seq_cst);
@@ -150,10 +157,13 @@ void Complete(const ControlView& view, uint64_t sequence, int64_t at_ns, bool al
     done.windows.store(window ? windows | bit : windows & ~bit, std::memory_order_relaxed);
   }
   if (((alones & bit) != 0) != alone) done.alone.store(alones ^ bit, std::memory_order_relaxed);
+  HCCLRUN_STEP("complete.begin");
   done.completed.store(sequence + 1, std::memory_order_seq_cst);
+  HCCLRUN_STEP("complete.stored");
   // Afterwards: what the slot says of a later operation must not be taken for this one's, so whoever
   // sees it (acquire) sees that this one is complete.
   if (alone) Recycle(slot, sequence);
+  HCCLRUN_STEP("complete.silent");
   view.header->event.Notify();  // also those that wait for the slot
 }
 
@@ -182,9 +192,12 @@ Completion CompletionOf(const ControlView& view, uint64_t sequence) {
 
 void Leave(const ControlView& view, uint64_t sequence) {
   Slot& slot = view.slot(sequence);
+  HCCLRUN_STEP("leave.begin");
   if (slot.left.fetch_add(1, std::memory_order_seq_cst) + 1 != view.size) return;
+  HCCLRUN_STEP("leave.last");
   const bool failed = slot.failure.load(std::memory_order_seq_cst) != 0;
   Recycle(slot, sequence);
+  HCCLRUN_STEP("leave.recycled");
   if (failed) {
     Complete(view, sequence, NowNs(), false);
   } else {

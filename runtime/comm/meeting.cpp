@@ -81,19 +81,22 @@ void Meeting::End() {
 
 // What makes waiting pointless, if anything.
 Fault Meeting::Hopeless() {
-  const JobPage* page = Lifeline::Page();
-  if (page && page->aborting.load(std::memory_order_acquire))
-    return Fault(FaultKind::kRendezvousRefused, "the job is being ended");
   std::shared_ptr<Communicator> parent = ancestry_.parent.lock();
-  if (!parent || !parent->connected()) return Fault::None();
-  for (uint32_t r : ancestry_.ranks) {
-    if (HasDied(parent->view(), r)) {
-      return Fault(FaultKind::kRendezvousRefused,
-                   absl::StrCat("rank ", r, " of ", parent->name(), " (pid ",
-                                parent->view().ranks[r].pid, ") has ended"));
+  if (parent && parent->connected()) {
+    for (uint32_t r : ancestry_.ranks) {
+      if (HasDied(parent->view(), r)) {
+        return Fault(FaultKind::kRendezvousRefused,
+                     absl::StrCat("rank ", r, " of ", parent->name(), " (pid ",
+                                  parent->view().ranks[r].pid, ") has ended"));
+      }
     }
   }
-  return Fault::None();
+  const JobPage* page = Lifeline::Page();
+  const uint32_t failed = page ? page->aborting.load(std::memory_order_acquire) : 0;
+  if (failed == 0) return Fault::None();
+  return Fault(FaultKind::kRendezvousRefused,
+               failed <= page->ranks ? absl::StrCat("rank ", failed - 1, " of this job has failed")
+                                     : "the job is being ended");
 }
 
 Fault Meeting::MissingFault(int64_t waited_ms) {

@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "base/step.h"
 #include "comm/control_mapping.h"
 #include "comm/rendezvous_server.h"
 #include "shm/lifeline.h"
@@ -58,9 +59,12 @@ class Client {
   Client(const RootInfo& info, const Hello& hello) : info_(info), hello_(hello) {}
 
   // Speaks over a connection of the caller's, without a time limit.
-  Result<Membership> Talk(UniqueFd socket, int heap_fd, std::function<void(Fault)> arrivals) {
+  // `all_came` is called before the answer to it; afterwards the server takes no questions.
+  Result<Membership> Talk(UniqueFd socket, int heap_fd, std::function<void(Fault)> arrivals,
+                          std::function<void()> all_came) {
     socket_ = std::move(socket);
     arrivals_ = std::move(arrivals);
+    all_came_ = std::move(all_came);
     if (Fault f = SendPacket(socket_.get(), &hello_, sizeof hello_, {heap_fd},
                              Deadline::After(kSlackMs))) {
       lost_ = true;
@@ -84,6 +88,7 @@ class Client {
       return socket.fault().kind == FaultKind::kRootUnreachable ? Unreachable(begin)
                                                                 : socket.fault();
     socket_ = std::move(*socket);
+    HCCLRUN_STEP("init.connected");
     if (Fault f = SendPacket(socket_.get(), &hello_, sizeof hello_, {heap_fd}, deadline)) {
       // Refused by an unread close: the server is done with this root info.
       return Unreachable(begin);
@@ -93,10 +98,14 @@ class Client {
 
  private:
   Result<Membership> Converse(Deadline deadline) {
+    HCCLRUN_STEP("init.hello_sent");
     Result<Membership> result = Receive(deadline);
+    if (all_came_) all_came_();
     if (!result.ok() && !refused_) SendReady(result.fault());
     if (!result.ok()) return result.fault();
+    HCCLRUN_STEP("init.mapped");
     SendReady(Fault::None());
+    HCCLRUN_STEP("init.ready_sent");
     ServerPacket go;
     std::vector<UniqueFd> none;
     if (Fault f = Next(ServerPacket::kGo, deadline, &go, &none)) {
@@ -202,6 +211,7 @@ class Client {
   Hello hello_;
   UniqueFd socket_;
   std::function<void(Fault)> arrivals_;
+  std::function<void()> all_came_;
   bool refused_ = false;  // the server has ended the rendezvous: it waits for no answer
   bool lost_ = false;
 };
@@ -239,12 +249,17 @@ Result<Membership> DerivedJoin::Join() {
       Client client(info_, hello_);
       UniqueFd connected = std::move(*socket);
       Open(connected.get());
-      Result<Membership> result =
-          client.Talk(std::move(connected), heap_fd_, [this](Fault arrivals) {
+      Result<Membership> result = client.Talk(
+          std::move(connected), heap_fd_,
+          [this](Fault arrivals) {
             std::lock_guard<std::mutex> lock(mutex_);
             arrivals_ = std::move(arrivals);
             answers_++;
             answered_.notify_all();
+          },
+          [this] {
+            std::lock_guard<std::mutex> lock(mutex_);
+            all_came_ = true;
           });
       Close();
       if (result.ok() || !client.lost()) return result;
@@ -262,6 +277,7 @@ Result<Membership> DerivedJoin::Join() {
 void DerivedJoin::Open(int socket) {
   std::lock_guard<std::mutex> lock(mutex_);
   socket_ = socket;
+  all_came_ = false;
   if (cancelled_.load(std::memory_order_relaxed)) shutdown(socket, SHUT_RDWR);
 }
 
@@ -279,6 +295,9 @@ void DerivedJoin::Cancel() {
 Fault DerivedJoin::WhoIsMissing(int64_t waited_ms) {
   constexpr std::chrono::seconds kPatience{2};
   std::unique_lock<std::mutex> lock(mutex_);
+  if (all_came_)
+    return Fault(FaultKind::kRanksMissing, {uint64_t(waited_ms), hello_.ranks, hello_.ranks},
+                 "it must map the others' memory");
   const uint64_t before = answers_;
   const Ask ask = {kRootInfoMagic};
   if (socket_ >= 0 && !SendPacket(socket_, &ask, sizeof ask, {}, Deadline::After(0)) &&

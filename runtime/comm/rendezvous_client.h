@@ -52,9 +52,10 @@ class DerivedJoin {
   const int heap_fd_;
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
-  int socket_ = -1;       // guarded by mutex_: connected, owned by Join()
-  uint64_t answers_ = 0;  // guarded by mutex_: arrivals received
-  Fault arrivals_;        // guarded by mutex_: the last
+  int socket_ = -1;        // guarded by mutex_: connected, owned by Join()
+  bool all_came_ = false;  // guarded by mutex_: the server takes no questions any more
+  uint64_t answers_ = 0;   // guarded by mutex_: arrivals received
+  Fault arrivals_;         // guarded by mutex_: the last
   std::condition_variable answered_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "base/quiet_thread.h"
 #include "base/rank_list.h"
 #include "base/settings.h"
+#include "base/step.h"
 #include "comm/control_block.h"
 #include "comm/rendezvous.h"
 #include "shm/lifeline.h"
@@ -51,8 +53,11 @@ class Server {
 
   void Run() {
     Fault fault = Gather();
+    HCCLRUN_STEP("serve.gathered");
     if (!fault) fault = Equip();
+    HCCLRUN_STEP("serve.equipped");
     if (!fault) fault = AwaitReady();
+    HCCLRUN_STEP("serve.all_ready");
     if (fault.kind == FaultKind::kSystem)
       absl::StrAppend(&fault.text, " in process ", getpid(), ", which serves the root info");
     if (fault) {  // there must be descriptors to refuse those with who are not accepted yet
@@ -67,10 +72,12 @@ class Server {
     // way by then.
     for (bool own : {false, true}) {
       for (Client& c : clients_) {
-        if ((c.hello.pid == getpid()) == own) Reply(c, last, {});
+        if ((c.hello.pid == getpid()) != own) continue;
+        Dismiss(c, last);
+        HCCLRUN_STEP("serve.one_answered");
       }
     }
-    for (Client& c : rejected_) Reply(c, last, {});
+    for (Client& c : rejected_) Dismiss(c, last);
     if (fault && !derived()) RefuseLatecomers(last);
     Cancelled& cancelled = Cancelled::Get();
     std::lock_guard<std::mutex> lock(cancelled.mutex);
@@ -103,6 +110,19 @@ class Server {
 
   void Reply(const Client& c, const ServerPacket& p, const std::vector<int>& fds) {
     SendPacket(c.socket.get(), &p, sizeof p, fds, Deadline::After(kReplyPatienceMs));
+  }
+
+  // The last packet. A socket that is closed with questions in it would take away from the client
+  // what it has not read yet.
+  void Dismiss(const Client& c, const ServerPacket& p) {
+    shutdown(c.socket.get(), SHUT_RD);
+    Ask ask;
+    for (;;) {
+      Result<size_t> got =
+          ReceivePacket(c.socket.get(), &ask, sizeof ask, nullptr, Deadline::After(0));
+      if (!got.ok() || *got == 0) break;
+    }
+    Reply(c, p, {});
   }
 
   bool derived() const { return info_.flags & kRootInfoDerived; }

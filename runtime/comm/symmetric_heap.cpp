@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/step.h"
 #include "comm/abort.h"
 #include "comm/communicator.h"
 #include "comm/details.h"
@@ -127,6 +128,7 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
   };
   if (given_up()) return missing(true);
 
+  HCCLRUN_STEP("register.begin");
   WindowEntry& mine = view.window(round, me);
   mine = {round,
           mapping->slot_offset,
@@ -141,9 +143,11 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
   view.ranks[me].windows.store(round + 1, std::memory_order_seq_cst);
   Recorder::Local(comm_->record(), static_cast<uint32_t>(CallId::HcclCommSymWinRegister), round + 1,
                   user_bytes);
+  HCCLRUN_STEP("register.written");
   for (uint64_t now = arrivals.load(std::memory_order_seq_cst);;) {
     if (now & kWindowsBroken) return missing(true);
     if (!arrivals.compare_exchange_weak(now, now + 1, std::memory_order_seq_cst)) continue;
+    HCCLRUN_STEP("register.arrived");
     if (now + 1 == target) view.header->event.Notify();
     break;
   }
@@ -182,12 +186,14 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
       }
       continue;
     }
+    HCCLRUN_STEP("register.gives_up");
     uint64_t now = arrivals.load(std::memory_order_seq_cst);
     while (now < target &&
            !arrivals.compare_exchange_weak(now, now | kWindowsBroken, std::memory_order_seq_cst)) {
     }
     view.header->event.Notify();
   }
+  HCCLRUN_STEP("register.complete");
   std::vector<WindowEntry> entries(&view.window(round, 0),
                                    &view.window(round, 0) + ranks);  // private copies
   if (Fault f = Compare(entries, round)) return f;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/step.h"
 #include "collective/kernels.h"
 #include "comm/abort.h"
 #include "comm/details.h"
@@ -104,9 +105,12 @@ bool TransferTask::AllDone() const {
 bool TransferTask::TryPost(Transfer& t) {
   if (!CanGoOn(t)) return false;
   TransferSlot& slot = SlotOf(t);
+  HCCLRUN_STEP("transfer.free");
   slot.calls[t.end] = t.call;
   const uint64_t now = t.note.BeforePost();
+  HCCLRUN_STEP("transfer.written");
   const uint32_t before = slot.ends.fetch_or(Bit(t.end), std::memory_order_seq_cst);
+  HCCLRUN_STEP("transfer.posted");
   if (before) comm_->view().event_of(t.peer).Notify();
   t.note.Posted(now);
   t.stage = Stage::kMatch;
@@ -146,6 +150,7 @@ bool TransferTask::Move(Transfer& t) {
   while (t.remote && slot.claimed.load(std::memory_order_seq_cst) < t.parts) {
     const uint64_t part = slot.claimed.fetch_add(1, std::memory_order_seq_cst);
     if (part >= t.parts) break;
+    HCCLRUN_STEP("transfer.claimed");
     const uint64_t at = part * kTransferPart;
     char* mine = t.buffer.address + at;
     char* theirs = t.remote + at;
@@ -156,7 +161,9 @@ bool TransferTask::Move(Transfer& t) {
                 2 * t.buffer.bytes >= StreamingBytes());
     }
     worked = true;
+    HCCLRUN_STEP("transfer.copied");
     if (slot.moved.fetch_add(1, std::memory_order_seq_cst) + 1 == t.parts) {
+      HCCLRUN_STEP("transfer.all_moved");
       slot.completed_ns.store(NowNs(), std::memory_order_relaxed);
       comm_->view().event_of(t.peer).Notify();
     }
@@ -174,7 +181,9 @@ bool TransferTask::Move(Transfer& t) {
 void TransferTask::Leave(Transfer& t) {
   TransferSlot& slot = SlotOf(t);
   t.stage = Stage::kDone;
+  HCCLRUN_STEP("transfer.leaves");
   if (slot.left.fetch_add(1, std::memory_order_seq_cst) == 0) return;
+  HCCLRUN_STEP("transfer.left");
   slot.ends.store(0, std::memory_order_relaxed);
   slot.left.store(0, std::memory_order_relaxed);
   slot.claimed.store(0, std::memory_order_relaxed);
@@ -193,11 +202,14 @@ void TransferTask::Leave(Transfer& t) {
 void TransferTask::GiveUp(const Transfer& t) const {
   if (t.stage != Stage::kMatch && t.stage != Stage::kMove) return;
   TransferSlot& slot = SlotOf(t);
+  HCCLRUN_STEP("giveup.transfer");
   uint32_t alone = Bit(t.end);
   if (slot.ends.compare_exchange_strong(alone, 0, std::memory_order_seq_cst)) return;
   const uint64_t parts = PartsOf(t.buffer.bytes);
-  const uint64_t claimed =
-      std::min<uint64_t>(slot.claimed.exchange(kAllClaimed, std::memory_order_seq_cst), parts);
+  const uint64_t before = slot.claimed.exchange(kAllClaimed, std::memory_order_seq_cst);
+  if (before >= kAllClaimed) return;  // the peer has given up before, and moves nothing any more
+  const uint64_t claimed = std::min(before, parts);
+  HCCLRUN_STEP("giveup.transfer_closed");
   auto over = [&] { return slot.moved.load(std::memory_order_seq_cst) >= claimed; };
   const Deadline patience = PatienceToGiveUp(comm_->view());
   while (!over() && !patience.passed()) {
@@ -211,6 +223,7 @@ bool TransferTask::Step(Transfer& t, Fault* fault) {
       return TryPost(t);
     case Stage::kMatch:
       if (!CanGoOn(t)) return false;
+      HCCLRUN_STEP("transfer.matched");
       *fault = Match(t);
       if (*fault && fault->kind != FaultKind::kTransferMismatch)  // which the peer finds itself
         SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());

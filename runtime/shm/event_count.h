@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/step.h"
 #include "shm/futex.h"
 
 namespace hcclrun {
@@ -30,9 +31,12 @@ struct EventCount {
   bool WaitOnce(Condition done, int64_t limit_ns) {
     waiters.fetch_add(1, std::memory_order_seq_cst);
     uint32_t seen = epoch.load(std::memory_order_seq_cst);
+    HCCLRUN_STEP("wait.announced");
     bool ok = done();
     if (!ok) {
+      HCCLRUN_STEP("wait.sleeps");
       FutexWait(&epoch, seen, limit_ns < kSliceNs ? limit_ns : kSliceNs);
+      HCCLRUN_STEP("wait.woken");
       ok = done();
     }
     waiters.fetch_sub(1, std::memory_order_seq_cst);
