@@ -7,7 +7,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 packages=(g++ cmake ninja-build pkg-config libabsl-dev libboost-dev libhwy-dev nlohmann-json3-dev)
 case ${1:-demo} in
   demo) ;;
-  test) packages+=(make python3 libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev gdb procps spin) ;;
+  test) packages+=(make python3 libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev gdb procps spin
+    g++-aarch64-linux-gnu) ;;
   compare) packages+=(python3 libbenchmark-dev openmpi-bin libopenmpi-dev mpich libmpich-dev) ;;
   *)
     echo "usage: scripts/setup.sh [demo|test|compare]" >&2

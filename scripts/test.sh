@@ -18,7 +18,7 @@ scripts/setup.sh test
 failed=0
 summaries=()
 for preset in "${presets[@]}"; do
-  quietly "configuring $preset" cmake --preset "$preset"
+  quietly "configuring $preset" cmake --preset "$preset" -DHCCLRUN_CROSS="$([ "$preset" = dev ] && echo ON || echo OFF)"
   quietly "building $preset" cmake --build --preset "$preset"
   echo "-- testing $preset"
   results=build/test-$preset.log

@@ -115,4 +115,7 @@ say "pkg-config"
 export PKG_CONFIG_PATH="$temp/ascend/lib64/pkgconfig"
 c++ "$here/allgather.cpp" -o "$temp/pkg" $(pkg-config --cflags --libs hccl)
 (unset LD_LIBRARY_PATH; ranks "$temp/pkg")
+unset PKG_CONFIG_PATH
+
+. "$here/migration.sh"
 say "all good"
