@@ -111,6 +111,7 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
                      aclrtMemcpyKind kind) {
   return Answer(CallId::aclrtMemcpy, [&]() -> Fault {
     if (Fault f = CheckCopyArguments(dst, destMax, src, count)) return f;
+    Device::LetStreamsCatchUp();
     return Copy(dst, src, count, static_cast<CopyKind>(RawValue(kind)));
   });
 }
@@ -128,6 +129,7 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
   return Answer(CallId::aclrtMemset, [&]() -> Fault {
     if (Fault f = CheckFillArguments(devPtr, maxCount, count)) return f;
+    Device::LetStreamsCatchUp();
     return Fill(devPtr, value, count);
   });
 }
@@ -164,6 +166,7 @@ aclError aclrtMemcpyBatch(void** dsts, size_t* destMaxs, void** srcs, size_t* si
     const Batch batch = {dsts,  destMaxs,     srcs,     sizes,    numBatches,
                          attrs, attrsIndexes, numAttrs, failIndex};
     if (Fault f = CheckBatch(batch)) return f;
+    Device::LetStreamsCatchUp();
     return ForEachCopy(batch, Copy);
   });
 }
@@ -193,6 +196,7 @@ aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch,
   return Answer(CallId::aclrtMemcpy2d, [&]() -> Fault {
     const CopyRows copy = {dst, dpitch, src, spitch, width, height};
     if (Fault f = CheckMatrix(copy)) return f;
+    Device::LetStreamsCatchUp();
     return CopyMatrix(copy, static_cast<CopyKind>(RawValue(kind)));
   });
 }

@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "device/context.h"
 #include "device/device_memory.h"
+#include "device/host_functions.h"
 #include "device/ipc_memory.h"
 #include "device/memory_map.h"
 #include "device/memory_pool.h"
@@ -193,6 +194,13 @@ std::vector<std::shared_ptr<Stream>> Device::Streams() {
     for (auto& stream : context->Streams()) streams.push_back(stream);
   }
   return streams;
+}
+
+void Device::LetStreamsCatchUp() {
+  if (!UserCodeQueued()) return;
+  Result<Device*> device = Current();
+  if (!device.ok()) return;
+  for (auto& stream : (*device)->Streams()) stream->CatchUp();
 }
 
 Fault Device::Abort(int32_t code) {

@@ -1,5 +1,6 @@
 #include "device/host_functions.h"
 
+#include <atomic>
 #include <memory>
 
 #include "device/stream.h"
@@ -7,7 +8,18 @@
 namespace hcclrun {
 namespace {
 
-class HostFunctionTask : public Task {
+// Tasks of user code that live.
+std::atomic<uint32_t> g_user_code{0};
+
+class UserCodeTask : public Task {
+ public:
+  UserCodeTask() { g_user_code.fetch_add(1, std::memory_order_relaxed); }
+  ~UserCodeTask() override { g_user_code.fetch_sub(1, std::memory_order_relaxed); }
+  void WaitForProgress(int64_t) override {}
+  bool NeedsWorker() const override { return true; }
+};
+
+class HostFunctionTask : public UserCodeTask {
  public:
   HostFunctionTask(void (*function)(void*), void* argument)
       : function_(function), argument_(argument) {}
@@ -16,8 +28,6 @@ class HostFunctionTask : public Task {
     function_(argument_);
     return Progress::kDone;
   }
-  void WaitForProgress(int64_t) override {}
-  bool NeedsWorker() const override { return true; }
   const char* Name() const override { return "host function"; }
 
  private:
@@ -25,7 +35,7 @@ class HostFunctionTask : public Task {
   void* const argument_;
 };
 
-class KernelTask : public Task {
+class KernelTask : public UserCodeTask {
  public:
   KernelTask(int (*kernel)(void*), void* argument) : kernel_(kernel), argument_(argument) {}
   Progress Advance(Fault* fault) override {
@@ -34,8 +44,6 @@ class KernelTask : public Task {
     if (result != 0) *fault = Fault(FaultKind::kKernelFailed, {uint64_t(int64_t{result})});
     return Progress::kDone;
   }
-  void WaitForProgress(int64_t) override {}
-  bool NeedsWorker() const override { return true; }
   const char* Name() const override { return "kernel"; }
 
  private:
@@ -44,6 +52,8 @@ class KernelTask : public Task {
 };
 
 }  // namespace
+
+bool UserCodeQueued() { return g_user_code.load(std::memory_order_relaxed) != 0; }
 
 Fault RunInStream(Stream& stream, void (*function)(void*), void* argument) {
   return stream.Enqueue(std::make_unique<HostFunctionTask>(function, argument));

@@ -7,6 +7,9 @@ namespace hcclrun {
 
 class Stream;
 
+// Whether any stream of the process has user code that is queued or runs. A hint.
+bool UserCodeQueued();
+
 Fault RunInStream(Stream& stream, void (*function)(void*), void* argument);
 // As above; when the function returns another number than 0, the task fails with kKernelFailed.
 Fault RunKernelInStream(Stream& stream, int (*kernel)(void*), void* argument);

@@ -266,7 +266,7 @@ void Stream::Close(bool wait) {
   if (wait && !RunsInThisThread()) {
     WaitLocked(lock, queued_, Deadline::Never());
   } else {
-    if (!RunsInThisThread()) RunWhatCan(lock);
+    if (!t_running) RunWhatCan(lock, queued_);
     abandoned_ = true;
     // A copy that runs is short, and its memory may be unmapped as soon as this returns. User code
     // may take long.
@@ -284,15 +284,17 @@ void Stream::Close(bool wait) {
   ForgetSubscriptions(*this);
 }
 
-// Programs launch a kernel and destroy its stream by force, and find its work done on hardware, where
-// it has begun at once. So tasks that wait for nobody still run here; user code has a short while.
-void Stream::RunWhatCan(Lock& lock) {
+// Programs launch a kernel, and then copy its result or destroy its stream without synchronising
+// with it. On hardware they find the work done, since it has begun at once and is short. So tasks that
+// wait for nobody run here before; user code that takes longer is waited for once.
+void Stream::RunWhatCan(Lock& lock, uint64_t until) {
   constexpr int64_t kAllMs = 5000, kUserCodeMs = 20, kLookMs = 2;
   const Deadline all = Deadline::After(kAllMs);
   Deadline user_code = Deadline::Never();
-  while (!tasks_.empty() && !driver_waits_ && !all.passed() && !user_code.passed()) {
+  while (completed_ < until && !driver_waits_ && patience_lost_ <= completed_ && !all.passed()) {
     if (advancing_ && advances_user_code_) {
       if (user_code.never()) user_code = Deadline::After(kUserCodeMs);
+      if (user_code.passed()) patience_lost_ = completed_ + 1;
     } else if (!driven_ && HostMayDrive()) {
       const uint64_t before = completed_;
       Drive(lock, Driver::kHost, completed_ + 1, Deadline::After(0));
@@ -303,6 +305,11 @@ void Stream::RunWhatCan(Lock& lock) {
     }
     Sleep(lock, Deadline::After(kLookMs));
   }
+}
+
+void Stream::CatchUp() {
+  Lock lock(mutex_);
+  if (completed_ < queued_ && !t_running) RunWhatCan(lock, queued_);
 }
 
 bool Stream::HostMayDrive() const {

@@ -88,6 +88,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void WaitQueued();
   // True when nothing is queued or running.
   bool Idle();
+  // Lets run what is queued and waits for nobody: see RunWhatCan(). Nothing inside user code.
+  void CatchUp();
   void SetStopOnFailure(bool stop);
   bool stop_on_failure();
 
@@ -131,7 +133,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream(const std::shared_ptr<Context>& context, Device* device, uint32_t id, uint32_t priority,
          uint32_t flags);
   void GiveUp(Lock& lock, uint64_t until);
-  void RunWhatCan(Lock& lock);
+  void RunWhatCan(Lock& lock, uint64_t until);
   bool HostMayDrive() const;
   bool WaitLocked(Lock& lock, uint64_t until, Deadline deadline);
   void Sleep(Lock& lock, Deadline deadline);
@@ -179,6 +181,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t drop_until_ = 0;     // tasks up to this number are given up
   uint64_t aborts_ = 0;         // calls of Abort()
   int32_t abort_code_ = 0;      // of the last one
+  uint64_t patience_lost_ = 0;  // with the task of this number, which is user code: see RunWhatCan()
   bool stop_on_failure_ = false;
   bool dropping_ = false;  // a task failed under stop-on-failure
   Fault fault_;            // the first asynchronous fault

@@ -155,6 +155,41 @@ TEST_F(Streams, G1_ForceStillRunsWhatWaitsForNobody) {
   }
 }
 
+struct Write {
+  std::atomic<int>* word;
+  int value;
+};
+
+// So does a copy that does not wait for the stream, and is not kept for long by what does not end.
+TEST_F(Streams, G1_CopiesLetShortKernelsRunFirst) {
+  std::atomic<int>* word = nullptr;
+  ASSERT_ACL_OK(aclrtMalloc(reinterpret_cast<void**>(&word), 64, ACL_MEM_MALLOC_HUGE_FIRST));
+  const auto store = [](void* argument) {
+    auto* write = static_cast<Write*>(argument);
+    write->word->store(write->value);
+  };
+  std::atomic<int> started{0};
+  for (int round = 1; round <= 20; round++) {
+    Write write = {word, round};
+    ASSERT_ACL_OK(aclrtLaunchHostFunc(stream_, store, &write));
+    int value = 0;
+    ASSERT_ACL_OK(aclrtMemcpy(&value, sizeof value, word, sizeof value, ACL_MEMCPY_DEVICE_TO_HOST));
+    if (value == round) started++;
+    ASSERT_ACL_OK(aclrtSynchronizeStream(stream_));
+  }
+  EXPECT_GT(started.load(), 0) << "a loaded machine may interrupt some of them for long";
+
+  std::atomic<bool> go_on{false};
+  const auto wait = [](void* argument) {
+    while (!*static_cast<std::atomic<bool>*>(argument)) std::this_thread::yield();
+  };
+  ASSERT_ACL_OK(aclrtLaunchHostFunc(stream_, wait, &go_on));
+  for (int i = 0; i < 200; i++) ASSERT_ACL_OK(aclrtMemset(word, 64, 0, 64));
+  go_on = true;
+  EXPECT_ACL_OK(aclrtSynchronizeStream(stream_));
+  EXPECT_ACL_OK(aclrtFree(word));
+}
+
 TEST_F(Streams, G1_FailureModeChecks) {
   EXPECT_ACL_OK(aclrtSetStreamFailureMode(stream_, ACL_STOP_ON_FAILURE));
   EXPECT_ACL_OK(aclrtSetStreamFailureMode(stream_, ACL_CONTINUE_ON_FAILURE));
