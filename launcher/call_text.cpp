@@ -15,7 +15,9 @@ namespace {
 std::string InJob(const JobHistory& history, int rank, const RecordedCall& call, uint32_t member) {
   const RecordedCommunicator* c = history.rank(rank).communicator(call.comm);
   const JobHistory::Member known = c ? history.MemberOf(c->key, member) : JobHistory::Member();
-  if (known.rank < 0 || static_cast<uint32_t>(known.rank) == member) return "";
+  if (known.rank < 0 || static_cast<uint32_t>(known.rank) == member ||
+      history.HasThreadsAsRanks(c->key))
+    return "";
   return absl::StrCat("rank ", known.rank, " of the job");
 }
 
@@ -81,9 +83,10 @@ std::string TextWithFacts(const JobHistory& history, int rank, const RecordedCal
 
 std::string MemberText(const JobHistory& history, const RecordedCommunicator& c, uint32_t member) {
   const JobHistory::Member known = history.MemberOf(c.key, member);
-  if (known.rank < 0) return absl::StrCat("rank ", member, " of communicator ", c.name);
+  if (known.rank < 0 || history.HasThreadsAsRanks(c.key))
+    return absl::StrCat("rank ", member, " of the communicator");
   if (static_cast<uint32_t>(known.rank) == member) return absl::StrCat("rank ", member);
-  return absl::StrCat("rank ", known.rank, " (rank ", member, " of communicator ", c.name, ")");
+  return absl::StrCat("rank ", known.rank, " (rank ", member, " of the communicator)");
 }
 
 std::string CommunicatorText(const RankHistory& rank, uint32_t comm) {

@@ -16,8 +16,9 @@ std::string TextWithFacts(const JobHistory& history, int rank, const RecordedCal
 // Without number and facts: "HcclAllReduce of communicator world".
 std::string KindText(const JobHistory& history, int rank, const RecordedCall& call);
 
-// Of a rank of a communicator: "rank 5 (rank 1 of communicator tp)", or "rank 1" when it has the same
-// number in the job. A rank that has left no note is "rank 1 of communicator tp".
+// Of a rank of a communicator that has been named: "rank 5 (rank 1 of the communicator)", or "rank 1"
+// when it has the same number in the job. One that has left no note, or is a thread of several in a
+// process, is "rank 1 of the communicator".
 std::string MemberText(const JobHistory& history, const RecordedCommunicator& c, uint32_t member);
 
 // "communicator world"; "a communicator" when it is not known any more.

@@ -164,21 +164,33 @@ const RecordedCommunicator* RankHistory::communicator(uint32_t id) const {
 const RecordedWaiter* RankHistory::stream(uint64_t id) const { return FindById(streams, id); }
 const RecordedWaiter* RankHistory::thread(uint64_t id) const { return FindById(threads, id); }
 
-JobHistory::Member JobHistory::MemberOf(uint64_t key, uint32_t member) const {
+const JobHistory::Members* JobHistory::MembersOf(uint64_t key) const {
   if (members_.empty()) {
     for (size_t r = 0; r < ranks.size(); r++) {
+      std::unordered_map<uint64_t, int> own;
       for (size_t i = 0; i < ranks[r].communicators.size(); i++) {
         const RecordedCommunicator& c = ranks[r].communicators[i];
-        members_[c.key].emplace(c.rank, Place(r, i));
+        members_[c.key].places.emplace(c.rank, Place(r, i));
+        if (++own[c.key] > 1) members_[c.key].threads = true;
       }
     }
   }
-  const auto of_key = members_.find(key);
-  if (of_key == members_.end()) return {};
-  const auto found = of_key->second.find(member);
-  if (found == of_key->second.end()) return {};
+  const auto found = members_.find(key);
+  return found == members_.end() ? nullptr : &found->second;
+}
+
+JobHistory::Member JobHistory::MemberOf(uint64_t key, uint32_t member) const {
+  const Members* members = MembersOf(key);
+  if (!members) return {};
+  const auto found = members->places.find(member);
+  if (found == members->places.end()) return {};
   const auto [rank, place] = found->second;
   return {static_cast<int>(rank), &ranks[rank].communicators[place]};
+}
+
+bool JobHistory::HasThreadsAsRanks(uint64_t key) const {
+  const Members* members = MembersOf(key);
+  return members && members->threads;
 }
 
 const RecordedCall* JobHistory::FindCall(int rank, uint32_t comm, OperationRecord::Kind kind,

@@ -99,6 +99,8 @@ class JobHistory {
     const RecordedCommunicator* communicator = nullptr;
   };
   Member MemberOf(uint64_t key, uint32_t member) const;
+  // Some of its members are threads of one rank of the job, whose number then says too little.
+  bool HasThreadsAsRanks(uint64_t key) const;
   const RecordedCall* FindCall(int rank, uint32_t comm, OperationRecord::Kind kind,
                                uint64_t sequence, uint32_t peer = kNoPeer) const;
   const RankHistory& rank(int number) const { return ranks[static_cast<size_t>(number)]; }
@@ -107,7 +109,12 @@ class JobHistory {
   // By key and rank of the communicator: the rank of the job, and the place in its list. Made by the
   // first look-up, after which communicators must not change.
   using Place = std::pair<size_t, size_t>;
-  mutable std::unordered_map<uint64_t, std::unordered_map<uint32_t, Place>> members_;
+  struct Members {
+    std::unordered_map<uint32_t, Place> places;
+    bool threads = false;
+  };
+  const Members* MembersOf(uint64_t key) const;
+  mutable std::unordered_map<uint64_t, Members> members_;
 };
 
 // What the recorder holds; what only the launcher knows of its ranks is left empty.

@@ -181,7 +181,7 @@ std::vector<std::string> HoldUpLines(const WaitGraph& graph) {
     const Straggler& s = graph.stragglers[i];
     lines.push_back(absl::StrCat(
         s.waiting.empty() ? absl::StrCat("rank ", s.rank, " itself") : Ranks(s.waiting),
-        s.waiting.size() > 1 ? " wait" : " waits", " for ", s.doing));
+        s.waiting.size() > 1 ? " wait for " : " waits for ", s.doing));
   }
   if (graph.stragglers.size() > kMaxStragglers)
     lines.push_back(absl::StrCat("and for ", graph.stragglers.size() - kMaxStragglers, " others"));

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
 #include "base/rank_list.h"
@@ -18,11 +17,32 @@ namespace {
 // More groups of ranks than this are summed up.
 constexpr size_t kMaxGroups = 6;
 
+bool IsCollective(CallId call) {
+  switch (call) {
+    case CallId::HcclAllReduce:
+    case CallId::HcclBroadcast:
+    case CallId::HcclReduceScatter:
+    case CallId::HcclReduceScatterV:
+    case CallId::HcclScatter:
+    case CallId::HcclAllGather:
+    case CallId::HcclAllGatherV:
+    case CallId::HcclAlltoAllVC:
+    case CallId::HcclAlltoAllV:
+    case CallId::HcclAlltoAll:
+    case CallId::HcclReduce:
+    case CallId::HcclBarrier:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string CallText(const RankNote& note) {
   absl::string_view name = CallName(static_cast<CallId>(note.call));
   if (note.sequence == 0) return std::string(name);
   // The number belongs to the last operation of a communicator, which other calls come after.
-  if (absl::StartsWith(name, "Hccl")) return absl::StrCat(name, " #", note.sequence);
+  if (IsCollective(static_cast<CallId>(note.call)))
+    return absl::StrCat(name, " #", note.sequence);
   return absl::StrCat(name, " after operation #", note.sequence);
 }
 

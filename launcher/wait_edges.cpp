@@ -30,19 +30,26 @@ class Builder {
   }
 
  private:
-  // Of one rank of a communicator, as another one needs it.
-  struct Peer {
-    JobHistory::Member member;
-    std::string name;
-    const RankHistory* history = nullptr;
-  };
-
   const RankHistory& Rank(int rank) const { return history_.rank(rank); }
+
+  bool HasThreadsAsRanks(const RankHistory& rank) const {
+    return std::any_of(
+        rank.communicators.begin(), rank.communicators.end(),
+        [this](const RecordedCommunicator& c) { return history_.HasThreadsAsRanks(c.key); });
+  }
 
   size_t Node(WaitNode::Kind kind, int rank, uint64_t id, const std::string& absent = "") {
     auto [it, added] = index_.emplace(std::tuple(kind, rank, id, absent), graph_.nodes.size());
-    if (added) graph_.nodes.push_back({kind, rank, id, absent});
+    if (added) {
+      const bool named = kind == WaitNode::kThread && id != 0 && HasThreadsAsRanks(Rank(rank));
+      graph_.nodes.push_back({kind, rank, id, named, absent});
+    }
     return it->second;
+  }
+
+  size_t Absent(const RecordedCommunicator& c, uint32_t member, const char* why) {
+    return Node(WaitNode::kAbsent, -1, 0,
+                absl::StrCat("rank ", member, " of communicator ", c.name, why));
   }
 
   void Edge(size_t from, size_t to, WaitEdge::Kind kind, uint64_t key, std::string what,
@@ -72,8 +79,8 @@ class Builder {
     const JobHistory::Member known = history_.MemberOf(c.key, member);
     const std::string name = MemberText(history_, c, member);
     if (known.rank < 0) {
-      return Edge(from, Node(WaitNode::kAbsent, -1, 0, absl::StrCat(name, kNoNote)), kind, c.key,
-                  what, absl::StrCat("which needs ", name));
+      return Edge(from, Absent(c, member, ", which has left no note of it"), kind, c.key, what,
+                  absl::StrCat("which needs ", name));
     }
     const RankHistory& peer = Rank(known.rank);
     const RecordedWaiter* stream = call && !peer.ended ? peer.stream(call->stream) : nullptr;
@@ -252,14 +259,10 @@ class Builder {
         needs(static_cast<int>(m));
         continue;
       }
-      const std::string member = absl::StrCat("rank ", m, " of communicator ", c.name);
-      Edge(from, Node(WaitNode::kAbsent, -1, 0, absl::StrCat(member, kNobody)), WaitEdge::kMembers,
-           c.key, what, absl::StrCat("nobody has made it as its rank ", m));
+      Edge(from, Absent(c, m, ", as which nobody has made it so far"), WaitEdge::kMembers, c.key,
+           what, absl::StrCat("nobody has made it as its rank ", m));
     }
   }
-
-  static constexpr const char* kNobody = ", as which nobody has made it so far";
-  static constexpr const char* kNoNote = ", which has left no note of the communicator";
 
   const JobHistory& history_;
   WaitGraph graph_;

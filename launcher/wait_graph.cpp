@@ -30,12 +30,13 @@ std::vector<int> WaitingFor(const WaitGraph& graph, const std::vector<std::vecto
 }
 
 // "rank 3, which is outside the library since 4.1 s"
-std::string StragglerText(const JobHistory& history, const WaitNode& node) {
+std::string StragglerText(const JobHistory& history, const WaitGraph& graph, size_t n) {
+  const WaitNode& node = graph.nodes[n];
   if (node.kind == WaitNode::kAbsent) return node.absent;
   const RankHistory& rank = history.rank(node.rank);
   const std::string name = absl::StrCat("rank ", node.rank);
   if (node.kind == WaitNode::kThread)
-    return absl::StrCat(name, ", which ", DoingText(history, node.rank, node.id));
+    return absl::StrCat(NodeText(graph, n), ", which ", DoingText(history, node.rank, node.id));
   if (rank.stopped || rank.ended || rank.library_gone)
     return absl::StrCat(name, ", which ", DoingText(history, node.rank, 0));
   const RecordedWaiter* w = rank.stream(node.id);
@@ -55,7 +56,7 @@ void FindStragglers(const JobHistory& history, WaitGraph* graph) {
   for (size_t n = 0; n < graph->nodes.size(); n++) {
     if (in[n].empty() || has_out[n]) continue;
     const WaitNode& node = graph->nodes[n];
-    Straggler s = {node.rank, StragglerText(history, node), WaitingFor(*graph, in, n)};
+    Straggler s = {node.rank, StragglerText(history, *graph, n), WaitingFor(*graph, in, n)};
     // One line for a rank.
     const bool told = std::any_of(all.begin(), all.end(), [&](const Straggler& t) {
       return t.rank == s.rank && t.doing == s.doing;
@@ -80,7 +81,7 @@ std::string NodeText(const WaitGraph& graph, size_t node) {
   const WaitNode& n = graph.nodes[node];
   switch (n.kind) {
     case WaitNode::kThread:
-      return absl::StrCat("rank ", n.rank);
+      return absl::StrCat(n.named ? absl::StrCat("thread ", n.id, " of ") : "", "rank ", n.rank);
     case WaitNode::kStream:
       return absl::StrCat("stream ", n.id, " of rank ", n.rank);
     case WaitNode::kAbsent:

@@ -22,6 +22,7 @@ struct WaitNode {
   Kind kind = kThread;
   int rank = -1;       // of the job; -1 for kAbsent
   uint64_t id = 0;     // of the thread (0: whichever it will be) or stream
+  bool named = false;  // kThread: one of several that are ranks of a communicator
   std::string absent;  // kAbsent: "rank 3 of communicator tp, as which nobody has made it so far"
 };
 
@@ -63,7 +64,7 @@ struct WaitGraph {
 
 WaitGraph FindWaits(const JobHistory& history);
 
-// "stream 3 of rank 0", "rank 2".
+// "stream 3 of rank 0", "rank 2", "thread 4711 of rank 0".
 std::string NodeText(const WaitGraph& graph, size_t node);
 // A whole sentence for one edge, without its end.
 std::string EdgeText(const WaitGraph& graph, const WaitEdge& edge);

@@ -106,7 +106,7 @@ class Teller {
     std::vector<uint32_t> unknown;
     for (uint32_t r : w.ranks) {
       const JobHistory::Member member = history_.MemberOf(c->key, r);
-      if (member.rank >= 0) {
+      if (member.rank >= 0 && !history_.HasThreadsAsRanks(c->key)) {
         ranks.push_back(member.rank);
       } else {
         unknown.push_back(r);
@@ -115,8 +115,7 @@ class Teller {
     std::sort(ranks.begin(), ranks.end());
     std::string text = ranks.empty() ? "" : Ranks(ranks);
     if (!unknown.empty())
-      absl::StrAppend(&text, text.empty() ? "" : " and ", Ranks(unknown), " of communicator ",
-                      c->name);
+      absl::StrAppend(&text, text.empty() ? "" : " and ", Ranks(unknown), " of the communicator");
     if (w.missing > w.ranks.size())
       absl::StrAppend(&text, " and ", w.missing - w.ranks.size(), " more");
     return text;
@@ -161,6 +160,14 @@ std::string InsideText(const RankHistory& rank) {
   return calls.empty() ? "" : absl::StrCat(" in ", absl::StrJoin(calls, " and "));
 }
 
+// That of the thread; if there is none, of any.
+const RecordedCall* LastCall(const RankHistory& rank, uint64_t thread) {
+  for (auto it = rank.calls.rbegin(); it != rank.calls.rend(); ++it) {
+    if (static_cast<uint64_t>(it->thread) == thread) return &*it;
+  }
+  return rank.calls.empty() ? nullptr : &rank.calls.back();
+}
+
 }  // namespace
 
 bool StreamWaits(const RankHistory& rank, const RecordedWaiter& w) {
@@ -183,8 +190,9 @@ std::string ThreadText(const JobHistory& history, int rank, const RecordedWaiter
 std::string DoingText(const JobHistory& history, int rank, uint64_t thread, Times times) {
   const RankHistory& me = history.rank(rank);
   if (!me.started) return "has not been started";
+  const RecordedCall* last_call = LastCall(me, thread);
   const std::string last =
-      me.calls.empty() ? "" : absl::StrCat(", after ", Text(history, rank, me.calls.back()));
+      last_call ? absl::StrCat(", after ", Text(history, rank, *last_call)) : "";
   if (me.ended || me.vanished) {
     return absl::StrCat("has ended", me.end.empty() ? "" : absl::StrCat(" (", me.end, ")"),
                         InsideText(me), last);

@@ -381,8 +381,8 @@ TEST_F(Ranks, SaysWhoseNumbersItMeans) {
             "HcclBroadcast #1 of communicator world (1024 fp32, root 1, which is rank 0 of the "
             "job)");
   const RecordedCommunicator& c = history_.ranks[0].communicators[0];
-  EXPECT_EQ(MemberText(history_, c, 0), "rank 1 (rank 0 of communicator world)");
-  EXPECT_EQ(MemberText(history_, c, 7), "rank 7 of communicator world");
+  EXPECT_EQ(MemberText(history_, c, 0), "rank 1 (rank 0 of the communicator)");
+  EXPECT_EQ(MemberText(history_, c, 7), "rank 7 of the communicator");
 }
 
 // Of a sub-communicator it is known who should come.
@@ -413,6 +413,45 @@ TEST_F(Ranks, NamesMembersThatHaveNotComeAsWellAsItCan) {
   ASSERT_EQ(graph.stragglers.size(), 1u);
   EXPECT_EQ(graph.stragglers[0].doing,
             "rank 1 of communicator part, as which nobody has made it so far");
+}
+
+// A program with a thread for each device: one rank of the job, all ranks of a communicator.
+TEST_F(Ranks, ThreadsThatAreRanksAreToldApart) {
+  history_.ranks.resize(1);
+  RankHistory& process = history_.ranks[0];
+  RecordedCommunicator second = process.communicators[0];
+  second.id = 2;
+  second.rank = 1;
+  process.communicators.push_back(second);
+  for (uint64_t id : {100, 101}) {
+    RecordedWaiter thread;
+    thread.id = id;
+    process.threads.push_back(thread);
+    Add(0, CallId::HcclAllReduce);
+    process.calls.back().comm = static_cast<uint32_t>(id - 99);
+    process.calls.back().thread = static_cast<int32_t>(id);
+    process.calls.back().sequence = 0;
+  }
+  Add(0, CallId::HcclAllReduce).sequence = 1;
+  process.calls.back().started_ns = process.calls.back().finished_ns = 0;
+  RecordedWaiter w;
+  w.id = 3;
+  w.kind = WaitKind::kCollective;
+  w.comm = 1;
+  w.sequence = 1;
+  w.queued = 1;
+  w.missing = 1;
+  w.ranks = {1};
+  process.streams.push_back(w);
+  process.communicators[1].called = 1;
+  const WaitGraph graph = FindWaits(history_);
+  ASSERT_EQ(graph.edges.size(), 1u);
+  EXPECT_EQ(EdgeText(graph, graph.edges[0]),
+            "stream 3 of rank 0 is at HcclAllReduce #2 of communicator world, rank 1 of the "
+            "communicator has not called it");
+  EXPECT_THAT(HoldUpLines(graph),
+              ElementsAre("rank 0 itself waits for thread 101 of rank 0, which is outside the "
+                          "library, after HcclAllReduce #1 of communicator world"));
 }
 
 TEST_F(Ranks, ARankThatHasEndedWasInTheCallThatHadNotReturned) {
