@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(rank_table config environment command_line rendezvous peer)
+[ ${#targets[@]} -gt 0 ] || targets=(rank_table config environment command_line rendezvous peer calls)
 scripts/setup.sh test
 if ! command -v clang++ >/dev/null; then
   echo "-- needs clang: apt-get install clang" >&2
