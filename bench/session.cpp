@@ -20,15 +20,25 @@ Session::Session(uint64_t window_bytes, uint32_t npus)
   BENCH_CHECK(aclrtGetDeviceCount(&devices));
   if (npus == 0 || npus > devices) npus = devices;
   device_ = static_cast<int32_t>(rank_ % npus);
-  BENCH_CHECK(aclrtSetDevice(device_));
+  owns_process_ = true;
+  Join(window_bytes, [](HcclRootInfo* info) { BENCH_CHECK(hcclrunShareRootInfo(info)); });
+}
 
+Session::Session(uint64_t window_bytes, uint32_t rank, uint32_t size,
+                 const std::function<void(HcclRootInfo*)>& share)
+    : rank_(rank), size_(size), device_(static_cast<int32_t>(rank)) {
+  Join(window_bytes, share);
+}
+
+void Session::Join(uint64_t window_bytes, const std::function<void(HcclRootInfo*)>& share) {
+  BENCH_CHECK(aclrtSetDevice(device_));
   constexpr uint64_t kGiB = uint64_t{1} << 30;
   HcclCommConfig config;
   HcclCommConfigInit(&config);
   config.hcclSymWinMaxMemSizePerRank = window_bytes / kGiB + 1;
   HcclRootInfo root_info;
   if (rank_ == 0) BENCH_CHECK(HcclGetRootInfo(&root_info));
-  BENCH_CHECK(hcclrunShareRootInfo(&root_info));
+  share(&root_info);
   BENCH_CHECK(HcclCommInitRootInfoConfig(size_, &root_info, rank_, &config, &comm_));
   BENCH_CHECK(aclrtCreateStream(&stream_));
   BENCH_CHECK(aclrtCreateEvent(&begin_));
@@ -43,7 +53,7 @@ Session::~Session() {
   BENCH_CHECK(aclrtDestroyStream(stream_));
   BENCH_CHECK(HcclCommDestroy(comm_));
   BENCH_CHECK(aclrtResetDevice(device_));
-  BENCH_CHECK(aclFinalize());
+  if (owns_process_) BENCH_CHECK(aclFinalize());
 }
 
 double Session::TimeMicroseconds(int times, bool each, const std::function<void()>& body) {

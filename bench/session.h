@@ -18,6 +18,10 @@ class Session {
   // Joins the job's communicator; collective. window_bytes: how much one rank will register as
   // windows. npus: device of rank r is r modulo npus; 0 means as many as there are.
   Session(uint64_t window_bytes, uint32_t npus);
+  // The same as rank `rank`, on the device of that number, in a thread of a process that has called
+  // aclInit(). share: gives rank 0's root info to all.
+  Session(uint64_t window_bytes, uint32_t rank, uint32_t size,
+          const std::function<void(HcclRootInfo*)>& share);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -41,8 +45,11 @@ class Session {
   Verdict Worst(const Verdict& mine);
 
  private:
+  void Join(uint64_t window_bytes, const std::function<void(HcclRootInfo*)>& share);
+
   uint32_t rank_;
   uint32_t size_;
+  bool owns_process_ = false;
   int32_t device_ = 0;
   HcclComm comm_ = nullptr;
   aclrtStream stream_ = nullptr;

@@ -248,6 +248,8 @@ Options Parse(int argc, char** argv) {
       options.limit_s = std::atof(value.c_str());
     } else if (name == "--ranks") {
       options.ranks = std::atoi(value.c_str());
+    } else if (name == "--threads") {
+      options.threads = std::atoi(value.c_str());
     } else if (name == "--type") {
       if (value != "fp32" && value != "fp16" && value != "bf16")
         Bad("a type is fp32, fp16 or bf16, not " + value);

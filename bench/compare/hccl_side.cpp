@@ -2,7 +2,11 @@
 // memory with --buffered), every check of the default mode on.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <future>
+#include <thread>
+#include <vector>
 
 #include "../buffers.h"
 #include "../session.h"
@@ -96,16 +100,44 @@ class Hccl : public Side {
   const HcclDataType type_;
 };
 
-int Main(int argc, char** argv) {
-  const Options options = Parse(argc, argv);
-  const int ranks = hcclrunSize();
-  const Extent extent = options.Largest(ranks);
-  Session session(extent.in + extent.out + (size_t{8} << 20), 0);
+int RunRank(Session* session, const Extent& extent, const Options& options) {
   const HcclDataType type = options.type == "fp16"   ? HCCL_DATA_TYPE_FP16
                             : options.type == "bf16" ? HCCL_DATA_TYPE_BFP16
                                                      : HCCL_DATA_TYPE_FP32;
-  Hccl side(&session, extent, options.buffered ? Path::kBuffered : Path::kWindow, type);
-  return RunCells(side, options, ranks);
+  Hccl side(session, extent, options.buffered ? Path::kBuffered : Path::kWindow, type);
+  return RunCells(side, options, side.size());
+}
+
+// Every rank a thread, with a device of its own.
+int RunThreads(const Options& options, const Extent& extent, uint64_t window_bytes) {
+  BENCH_CHECK(aclInit(nullptr));
+  std::promise<HcclRootInfo> given;
+  const std::shared_future<HcclRootInfo> root_info = given.get_future().share();
+  const auto size = static_cast<uint32_t>(options.threads);
+  std::atomic<int> code = 0;
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < size; rank++) {
+    threads.emplace_back([&, rank] {
+      const auto share = [&](HcclRootInfo* info) {
+        if (rank == 0) given.set_value(*info);
+        *info = root_info.get();
+      };
+      Session session(window_bytes, rank, size, share);
+      if (RunRank(&session, extent, options) != 0) code = 1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  BENCH_CHECK(aclFinalize());
+  return code;
+}
+
+int Main(int argc, char** argv) {
+  const Options options = Parse(argc, argv);
+  const Extent extent = options.Largest(options.threads ? options.threads : hcclrunSize());
+  const uint64_t window_bytes = extent.in + extent.out + (size_t{8} << 20);
+  if (options.threads) return RunThreads(options, extent, window_bytes);
+  Session session(window_bytes, 0);
+  return RunRank(&session, extent, options);
 }
 
 }  // namespace
