@@ -52,6 +52,8 @@ int RunInfo() {
   Line("HCCLRUN_CHECK", s.check_is_error ? "error" : "warn", "what disagreeing ranks get");
   Line("HCCLRUN_DIRECT", s.direct ? "1" : "0", "1: all device memory may go zero copy");
   Line("HCCLRUN_EXPLAIN", s.explain ? "1" : "0", "1: say which path each operation took and why");
+  Line("HCCLRUN_STRICT", s.strict ? "1" : "0",
+       "1: device memory is closed to the host, and poisoned (--strict)");
   Line("HCCLRUN_STALL_NOTE", s.stall_note_ms ? Seconds(s.stall_note_ms) : "never",
        "a wait for other ranks that is told");
   constexpr const char* kEngines[] = {"auto", "classic", "cooperative"};

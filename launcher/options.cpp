@@ -36,6 +36,7 @@ enum LongOnly {
   kExplain,
   kA3Report,
   kBind,
+  kStrict,
   kVersion
 };
 
@@ -61,6 +62,7 @@ const option kLongOptions[] = {
     {"explain", no_argument, nullptr, kExplain},
     {"bind", no_argument, nullptr, kBind},
     {"a3-report", no_argument, nullptr, kA3Report},
+    {"strict", no_argument, nullptr, kStrict},
     {"verbose", no_argument, nullptr, 'v'},
     {"version", no_argument, nullptr, kVersion},
     {"help", no_argument, nullptr, 'h'},
@@ -244,6 +246,10 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       case kA3Report:
         o.a3_report = true;
         break;
+      case kStrict:
+        // Before the user's, which win.
+        o.variables.insert(o.variables.begin(), absl::StrCat("HCCLRUN_STRICT", "=1"));
+        break;
       case kGdb:
         parsed.error = GdbRank(optarg, &o.gdb_rank);
         break;
@@ -295,11 +301,11 @@ const char* HelpText() {
          "  -x, --env NAME=VAL  set a variable for the ranks; {rank} and {size} replaced\n"
          "  --shared-root-info  HcclGetRootInfo returns the same on every rank\n"
          "  --memory, --hbm B   bound device memory of the job; address space per device\n"
-         "  --device-count K    devices a rank sees, default N; --bind: a core each\n"
+         "  --strict            device memory closed to the host; --bind: a core each;\n"
+         "                      --device-count K: devices a rank sees, default N\n"
          "  --servers 4,4       play servers of 4 and 4 ranks (instead of -n N), and\n"
          "  --superpods 1,1     SuperPoDs of one server each; --soc NAME: another chip\n"
-         "  --mpi WHICH         auto: MPI programs get their mpirun (default); off;\n"
-         "                      openmpi or mpich: for scripts that use MPI\n"
+         "  --mpi WHICH         auto (default), off, openmpi, mpich: whose mpirun it gets\n"
          "  --report, --trace F JSON of what ranks do, Perfetto; --explain; --a3-report\n"
          "  --gdb R             rank R under gdb on this terminal; nobody times out\n"
          "  --kill R:CALL[#N]   end rank R in its N-th call; --delay R:CALL:50ms: wait\n"

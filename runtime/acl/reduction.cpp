@@ -17,12 +17,15 @@ class ReductionTask : public Task {
     *fault = CheckDeviceRange(destination_, bytes_, "dst");
     if (!*fault) *fault = CheckDeviceRange(source_, bytes_, "src");
     if (*fault) return Progress::kDone;
-    const void* const sources[] = {destination_, source_};
-    void* const destinations[] = {destination_};
+    void* const destinations[] = {EngineView(destination_)};
+    const void* const sources[] = {destinations[0], EngineView(source_)};
     Reduce(type_, op_, destinations, 1, sources, 2, bytes_ / ElementSize(type_), false);
     return Progress::kDone;
   }
   void WaitForProgress(int64_t) override {}
+  bool Uses(const MemoryInfo& memory) const override {
+    return Overlaps(destination_, bytes_, memory) || Overlaps(source_, bytes_, memory);
+  }
   const char* Name() const override { return "reduction"; }
 
  private:

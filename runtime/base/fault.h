@@ -40,9 +40,9 @@ enum class FaultKind : uint16_t {
   kHostMemory,       // n: requested
 
   // device memory
-  kNotDeviceMemory,    // n: address; text: parameter
+  kNotDeviceMemory,    // n: address; text: parameter; detail: MemoryDetail or none
   kOutsideAllocation,  // n: address, bytes wanted, allocation base, allocation bytes; text:
-                       // parameter
+                       // parameter; detail: MemoryDetail or none
   kOtherDevice,        // n: address, its device, expected device; text: parameter
   kUnaligned,          // n: value, alignment; text: parameter
   kRangeMapped,        // n: address, bytes (already mapped)
@@ -52,6 +52,8 @@ enum class FaultKind : uint16_t {
   kForeignHandle,      // text: why a shareable handle cannot be imported
   kCopyTooLong,        // n: count, destination maximum
   kCopyKind,           // n: kind, source, destination; text: which side is of the other kind
+  kBuffersOverlap,     // n: input, its bytes, output, its bytes
+  kFreedInUse,         // text: the memory, and which call gave it back
 
   // streams and events
   kStreamTimeout,         // n: waited milliseconds, tasks left

@@ -1,5 +1,6 @@
 #pragma once
-// Threads of the library's own. They take no signals: those belong to the program's threads.
+// Threads of the library's own. They take no signals: those belong to the program's threads. All but the
+// ones that a thread gets for what it does itself, since host functions of the program run in some.
 
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +19,7 @@ template <class Body>
 Fault StartQuietThread(Body body, std::thread* thread) {
   sigset_t all, before;
   sigfillset(&all);
+  for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&all, own);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited
   Fault fault;
   try {

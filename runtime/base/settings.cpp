@@ -9,6 +9,7 @@
 #include "base/job.h"
 #include "base/log.h"
 #include "base/soc.h"
+#include "base/strict_mode.h"
 
 namespace hcclrun {
 
@@ -106,7 +107,9 @@ Settings Read() {
   }
   s.connect_timeout_ms = MillisecondsVariable("HCCLRUN_CONNECT_TIMEOUT");
   s.exec_timeout_ms = MillisecondsVariable("HCCLRUN_EXEC_TIMEOUT");
-  s.check_is_error = Choice("HCCLRUN_CHECK", {"warn", "error"}) == 1;
+  s.strict = Choice("HCCLRUN_STRICT", {"0", "1"}) == 1;
+  g_strict_mode.store(s.strict, std::memory_order_relaxed);
+  s.check_is_error = Choice("HCCLRUN_CHECK", {"warn", "error"}) == 1 || s.strict;
   s.direct = Choice("HCCLRUN_DIRECT", {"0", "1"}) == 1;
   s.explain = Choice("HCCLRUN_EXPLAIN", {"0", "1"}) == 1;
   s.stall_note_ms = MillisecondsVariable("HCCLRUN_STALL_NOTE", true);

@@ -21,6 +21,8 @@ struct Settings {
   bool check_is_error;  // HCCLRUN_CHECK=error: warnings about disagreeing ranks become errors
   bool direct;          // HCCLRUN_DIRECT=1: all device memory may take the window path
   bool explain;         // HCCLRUN_EXPLAIN=1: say per operation which path it took and why
+  bool strict;          // HCCLRUN_STRICT=1: the host cannot reach device memory, as on hardware, and
+                        // what hardware accepts although it is wrong is an error
 
   // HCCLRUN_STALL_NOTE (seconds, default 5, 0 = never): a wait of this length is told
   // once per communicator.

@@ -40,6 +40,8 @@ constexpr FaultRow kRows[] = {
     {K::kForeignHandle, 107000, 15, nullptr, true},
     {K::kCopyTooLong, 107000, 1, nullptr, true},
     {K::kCopyKind, 107000, 1, nullptr, true},
+    {K::kBuffersOverlap, 107000, 1, "EI0003", true},
+    {K::kFreedInUse, 507053, 15, "EI0012", true},
 
     {K::kStreamTimeout, 507046, 9, nullptr, false},
     {K::kEventTimeout, 507047, 9, nullptr, false},

@@ -7,7 +7,9 @@
 #include "base/fork_guard.h"
 #include "base/injection.h"
 #include "base/log.h"
+#include "base/strict_mode.h"
 #include "base/thread_value.h"
+#include "check/closed_memory.h"
 #include "check/fault_table.h"
 #include "shm/lifeline.h"
 #include "shm/recorder.h"
@@ -65,6 +67,8 @@ int32_t HcclCodeOf(const Fault& fault) {
 }
 
 ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
+  if (StrictMode()) [[unlikely]]
+    WatchClosedMemory(call);
   if (!noted_) return;
   if (RankActivity* activity = Lifeline::Activity()) {
     activity->call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);

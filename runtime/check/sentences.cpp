@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/job.h"
 #include "check/details.h"
+#include "check/memory_sentences.h"
 #include "check/report.h"
 #include "check/transfer_sentences.h"
 
@@ -113,13 +114,10 @@ std::string SentenceOf(const Fault& f) {
                           "; free some, or start fewer ranks");
 
     case K::kNotDeviceMemory:
-      return absl::StrCat(
-          t, " (", Address(n[0]),
-          ") is not device memory; allocate it with aclrtMalloc or map it with aclrtMapMem");
     case K::kOutsideAllocation:
-      return absl::StrCat(t, " (", Address(n[0]), ", ", n[1],
-                          " bytes) reaches beyond its allocation, which is ", n[3], " bytes at ",
-                          Address(n[2]));
+    case K::kBuffersOverlap:
+    case K::kFreedInUse:
+      return MemorySentence(f);
     case K::kOtherDevice:
       return absl::StrCat(t, " (", Address(n[0]), ") is memory of device ", n[1],
                           ", but the communicator's device is ", n[2]);

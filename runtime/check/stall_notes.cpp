@@ -1,4 +1,4 @@
-// Notes about waits that go on.
+// Notes about waits and calls that go on.
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
@@ -6,6 +6,7 @@
 #include "check/report.h"
 #include "check/transfer_sentences.h"
 #include "comm/stall.h"
+#include "comm/warning.h"
 #include "shm/lifeline.h"
 
 namespace hcclrun {
@@ -31,6 +32,9 @@ const bool g_installed = [] {
   SetStallTeller([](const Fault& fault) {
     Tell(LogLevel::kWarning, absl::StrCat(NoteOf(fault), " (HCCLRUN_STALL_NOTE=0: no such notes)"));
     Lifeline::TellStall();
+  });
+  SetWarningTeller([](CallId call, const Fault& fault) {
+    Tell(LogLevel::kWarning, absl::StrCat(CallName(call), ": ", SentenceOf(fault)));
   });
   return true;
 }();

@@ -7,6 +7,7 @@
 #include "comm/matching.h"
 #include "comm/thresholds.h"
 #include "comm/v_arguments.h"
+#include "device/poison.h"
 
 namespace hcclrun {
 namespace {
@@ -40,11 +41,51 @@ Fault CollectiveTask::OwnAddress(const Buffer& buffer, const char* parameter,
   *address = nullptr;
   if (buffer.bytes == 0) return Fault::None();
   if (buffer.is_private) {
-    *address = buffer.address;
+    *address = EngineView(buffer.address);
     return CheckDeviceRange(buffer.address, buffer.bytes, parameter);
   }
   *address = comm_->heap_base(comm_->rank()) + buffer.heap_offset;
   return Fault::None();
+}
+
+namespace {
+
+// All of [at, +bytes) but what lies in [spare, +spare_bytes).
+void PoisonAround(char* at, uint64_t bytes, const char* spare, uint64_t spare_bytes, Poison poison) {
+  const char* const end = at + bytes;
+  const char* const spare_end = spare + spare_bytes;
+  if (spare_bytes == 0 || spare_end <= at || end <= spare) {
+    FillPoison(at, bytes, poison);
+    return;
+  }
+  if (at < spare) FillPoison(at, uint64_t(spare - at), poison);
+  if (spare_end < end) FillPoison(at + (spare_end - at), uint64_t(end - spare_end), poison);
+}
+
+}  // namespace
+
+// Before this rank posts: nobody writes the output before that, and what the stream did before is done.
+// Of V operations gaps between the blocks stay as they are.
+void CollectiveTask::PoisonOutput() {
+  char *in = nullptr, *out = nullptr;
+  if (descriptor_.flags & kFlagSkipped) return;
+  if (OwnAddress(in_, "sendBuf", &in) || OwnAddress(out_, "recvBuf", &out) || !out) return;
+  if (!v_) {
+    PoisonAround(out, out_.bytes, in, in_.bytes, Poison::kExpected);
+    return;
+  }
+  for (const VBlock& block : v_->layout.Of(comm_->rank()).incoming)
+    PoisonAround(out + block.dst, block.bytes, in, in_.bytes, Poison::kExpected);
+}
+
+// The zero-copy algorithms of hardware use the input of these as scratch memory (semantics A.10).
+void CollectiveTask::PoisonInput() {
+  const Op op = static_cast<Op>(descriptor_.op);
+  if ((op != Op::kAllReduce && op != Op::kReduceScatter) || comm_->size() == 1) return;
+  if (!(descriptor_.flags & kFlagWindow) || comm_->last_path() != Path::kWindow) return;
+  char *in = nullptr, *out = nullptr;
+  if (OwnAddress(in_, "sendBuf", &in) || OwnAddress(out_, "recvBuf", &out) || !in) return;
+  PoisonAround(in, in_.bytes, out, out_.bytes, Poison::kConsumed);
 }
 
 // Reads all descriptors once, privately, and makes addresses of them. Nothing read from shared

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/step.h"
+#include "base/strict_mode.h"
 #include "base/thread_value.h"
 #include "comm/abort.h"
 #include "comm/hccl_buffers.h"
@@ -87,7 +89,19 @@ bool CollectiveTask::Completed() const {
          descriptor_.sequence;
 }
 
+bool CollectiveTask::Uses(const MemoryInfo& memory) const {
+  if (memory.kind == MemoryKind::kPeerView &&
+      (!(descriptor_.flags & kFlagWindow) || (descriptor_.flags & kFlagUnsafe)))
+    return false;
+  return Overlaps(in_.address, in_.bytes, memory) || Overlaps(out_.address, out_.bytes, memory);
+}
+
+std::string CollectiveTask::Which() const {
+  return absl::StrCat("#", descriptor_.sequence + 1, " of communicator ", comm_->name());
+}
+
 bool CollectiveTask::TryPostNow(bool* last) {
+  if (StrictMode() && !std::exchange(poisoned_, true)) PoisonOutput();
   const bool direct = (descriptor_.flags & kFlagWindow) && !(descriptor_.flags & kFlagUnsafe);
   if (!direct && !(descriptor_.flags & kFlagStaged) && in_.bytes + out_.bytes > 0 &&
       comm_->size() > 1 && !comm_->CommitStages()) {
@@ -102,6 +116,8 @@ bool CollectiveTask::TryPostNow(bool* last) {
 }
 
 bool CollectiveTask::Prepare(const void* order) {
+  // With HCCLRUN_STRICT the output is poisoned first, and an operation before this one may use it.
+  if (StrictMode()) return false;
   return order == Order() && (stage_ != Stage::kPost || TryPostNow());
 }
 
@@ -353,6 +369,7 @@ Fault CollectiveTask::Trouble() {
 Task::Progress CollectiveTask::Advance(Fault* fault) {
   const Progress progress = Go(fault);
   if (progress == Progress::kDone) {
+    if (StrictMode() && !*fault) PoisonInput();
     settled_ = true;
     comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
     // After an abort other processes may still be at it.
@@ -366,7 +383,8 @@ Task::Progress CollectiveTask::Go(Fault* fault) {
   if (!started_) {
     started_ = true;
     // This may be the enqueuing call: announce a large operation, but do not run it here.
-    if (in_.bytes + out_.bytes > kInlineBytes && Prepare(Order())) return Progress::kWaiting;
+    if (in_.bytes + out_.bytes > kInlineBytes && (stage_ != Stage::kPost || TryPostNow()))
+      return Progress::kWaiting;
   }
   for (;;) {
     while (stage_ != Stage::kDone && Step(fault)) {

@@ -57,6 +57,8 @@ class CollectiveTask : public Task {
   PathTaken Took() const override {
     return comm_->last_path() == Path::kWindow ? PathTaken::kWindow : PathTaken::kBuffered;
   }
+  bool Uses(const MemoryInfo& memory) const override;
+  std::string Which() const override;
   const char* Name() const override { return CallName(static_cast<CallId>(descriptor_.call)); }
 
  private:
@@ -90,6 +92,9 @@ class CollectiveTask : public Task {
   Fault Trouble();  // what makes waiting pointless, if anything
   void Finish();
   void FinishShared();
+  // HCCLRUN_STRICT, see device/poison.h.
+  void PoisonOutput();
+  void PoisonInput();
   void NoteWaiting(bool begins) const;
   void NoteStall() const;
   Fault LateFault() const;  // who is missing, and how long this rank has waited
@@ -103,6 +108,7 @@ class CollectiveTask : public Task {
   Deadline deadline_ = Deadline::Never();
   bool started_ = false;  // Advance() has been called
   bool settled_ = false;  // counted in operations_done
+  bool poisoned_ = false;  // the output
   bool waiting_ = false;  // deadline_ is set: it has slept
   bool slept_ = false;    // since the last look at what may have gone wrong
   int64_t waiting_since_ns_ = 0;

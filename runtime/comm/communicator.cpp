@@ -7,9 +7,12 @@
 #include <mutex>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "base/job.h"
 #include "base/settings.h"
 #include "base/step.h"
+#include "base/strict_mode.h"
+#include "base/log.h"
 #include "collective/plan.h"
 #include "comm/abort.h"
 #include "comm/collective_task.h"
@@ -20,6 +23,7 @@
 #include "comm/symmetric_heap.h"
 #include "comm/thresholds.h"
 #include "comm/v_arguments.h"
+#include "comm/warning.h"
 #include "device/heap.h"
 #include "shm/job_ranks.h"
 #include "shm/lifeline.h"
@@ -122,7 +126,7 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
   if (comm->config_.name.empty()) comm->config_.name = info.name;
   comm->key_ = KeyOf(info);
   Heap& heap = device->heap();
-  PeerHeaps::RegisterOwn(heap.uid(), heap.base(), heap.size());
+  PeerHeaps::RegisterOwn(heap.uid(), heap.base(), heap.program_base(), heap.size());
 
   // Address space only; pages come with the first buffered operation. A quarter of the heap bounds
   // it, so that tiny heaps still work.
@@ -329,6 +333,44 @@ Fault Communicator::LocateAnew(const void* address, uint64_t bytes, const char* 
   return Fault::None();
 }
 
+// The buffers' places in one space: the heap, where both have one.
+static std::pair<uint64_t, uint64_t> PlacesOf(const Buffer& in, const Buffer& out) {
+  if (!in.is_private && !out.is_private) return {in.heap_offset, out.heap_offset};
+  return {reinterpret_cast<uintptr_t>(in.address), reinterpret_cast<uintptr_t>(out.address)};
+}
+
+static bool Overlap(const Buffer& in, const Buffer& out) {
+  const auto [from, to] = PlacesOf(in, out);
+  return from < to + out.bytes && to < from + in.bytes &&
+         (from != to || in.bytes != out.bytes);
+}
+
+// Of buffers that do.
+Fault Communicator::CheckOverlap(const OpRequest& request, const Buffer& in, const Buffer& out) {
+  const auto [from, to] = PlacesOf(in, out);
+  OpShape shape;
+  shape.op = request.op;
+  shape.path = Path::kBuffered;
+  shape.ranks = size_;
+  shape.root = request.root;
+  shape.count = request.count;
+  shape.elem = ElementSize(request.dtype);
+  if (request.v) shape.layout = &request.v->layout;
+  const Aliasing aliasing = ClassifyAliasing(shape, rank_, from, to);
+  if (aliasing != Aliasing::kBlock && aliasing != Aliasing::kOverlap) return Fault::None();
+  return OverlapFault(request.call, in.address, in.bytes, out.address, out.bytes);
+}
+
+// Hardware accepts it, with whatever result.
+Fault Communicator::OverlapFault(CallId call, const char* in, uint64_t in_bytes, const char* out,
+                                 uint64_t out_bytes) {
+  Fault fault(FaultKind::kBuffersOverlap, {reinterpret_cast<uintptr_t>(in), in_bytes,
+                                           reinterpret_cast<uintptr_t>(out), out_bytes});
+  if (StrictMode()) return fault;
+  if (!overlap_told_.exchange(true, std::memory_order_relaxed)) TellWarning(call, fault);
+  return Fault::None();
+}
+
 Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream) {
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
   const uint32_t elem = ElementSize(request.dtype);
@@ -351,6 +393,10 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   Buffer in, out;
   if (Fault f = Locate(request.in, extents.in_bytes, in_name, &in)) return f;
   if (Fault f = Locate(request.out, extents.out_bytes, out_name, &out)) return f;
+
+  if (Overlap(in, out)) [[unlikely]] {
+    if (Fault f = CheckOverlap(request, in, out)) return f;
+  }
 
   Descriptor d;
   memset(&d, 0, sizeof d);
@@ -450,6 +496,26 @@ Fault Communicator::OutOfUse() const {
   return buffers_->Lost(name());
 }
 
+// For HcclCommDestroy: what was called and is not done. Nothing of a communicator that is out of use.
+void Communicator::WarnOfUnfinished() const {
+  const RankRecord& record = view().ranks[rank_];
+  if (AbortOf(view()).cause != AbortCause::kNone) return;
+  const uint64_t operations = record.issued.load(std::memory_order_seq_cst),
+                 operations_done = record.operations_done.load(std::memory_order_seq_cst),
+                 transfers = record.transfers.load(std::memory_order_seq_cst),
+                 transfers_done = record.transfers_done.load(std::memory_order_seq_cst);
+  if (operations <= operations_done && transfers <= transfers_done) return;
+  const bool collective = operations > operations_done;
+  const uint64_t left = collective ? operations - operations_done : transfers - transfers_done;
+  Tell(LogLevel::kWarning,
+       absl::StrCat("HcclCommDestroy: of communicator ", name(), " ", left,
+                    collective ? " operations" : " calls of sends or receives",
+                    " are queued and not done, the last one is #",
+                    collective ? operations : transfers,
+                    "; here they go on, on hardware they use what is gone. Synchronise their stream "
+                    "first"));
+}
+
 void Communicator::Destroy() {
   Recorder::Local(record_, static_cast<uint32_t>(CallId::HcclCommDestroy));
   Recorder::EndCommunicator(record_);
@@ -461,6 +527,7 @@ void Communicator::Destroy() {
   record.state.compare_exchange_strong(alive, static_cast<uint32_t>(RankState::kDestroyed),
                                        std::memory_order_seq_cst);
   HCCLRUN_STEP("destroy.left");
+  WarnOfUnfinished();
   windows_->Clear();
   view().NotifyAll();
   HCCLRUN_STEP("destroy.told");

@@ -82,6 +82,7 @@ struct Buffer {
   bool is_private = false;
 };
 
+
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   // Blocks until all ranks have it (semantics D.2). The calling thread's device
@@ -121,6 +122,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   const ControlView& view() const { return membership_->view; }
   SymmetricHeap& windows() { return *windows_; }
   char* heap_base(uint32_t rank) const { return membership_->heaps[rank]->base(); }
+  // Where the program sees it.
+  char* program_base(uint32_t rank) const { return membership_->heaps[rank]->program_base(); }
   uint64_t heap_bytes(uint32_t rank) const { return membership_->heaps[rank]->bytes(); }
 
   // Numbers the operation and queues it on the stream. Faults of the arguments' memory come back
@@ -183,6 +186,12 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // Under issue_mutex_.
   Fault Locate(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
   Fault LocateAnew(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
+  // Buffers that overlap in a way that has no meaning: a warning, or with HCCLRUN_STRICT a fault.
+  Fault CheckOverlap(const OpRequest& request, const Buffer& in, const Buffer& out);
+  Fault CheckOverlap(CallId call, absl::Span<const TransferRequest> requests);
+  Fault OverlapFault(CallId call, const char* in, uint64_t in_bytes, const char* out,
+                     uint64_t out_bytes);
+  void WarnOfUnfinished() const;
   Fault Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
               const OpRequest& request, Stream& stream, OperationNote note);
   // As AsyncFault(), where that is mostly nothing.
@@ -229,6 +238,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::mutex derived_mutex_;
   std::map<std::string, uint64_t> derived_;  // guarded by derived_mutex_
   std::atomic<uint32_t> last_path_{uint32_t(Path::kBuffered)};
+  std::atomic<bool> overlap_told_{false};
   std::atomic<bool> connected_{false};  // stored by Attach() when all it made is in place (release)
   std::unique_ptr<Meeting> meeting_;    // last: its thread uses the rest
 };

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/strict_mode.h"
 #include "device/memory_map.h"
 
 namespace hcclrun {
@@ -30,14 +31,17 @@ Registry& GetRegistry() {
 }  // namespace
 
 MappedHeap::~MappedHeap() {
-  if (mapping_.base()) RemovePeerView(base_);
+  if (!mapping_.base()) return;
+  RemovePeerView(program_base_);
+  RemoveDeviceSpace(program_base_);
 }
 
-void PeerHeaps::RegisterOwn(uint64_t uid, char* base, uint64_t bytes) {
+void PeerHeaps::RegisterOwn(uint64_t uid, char* base, char* program_base, uint64_t bytes) {
   Registry& registry = GetRegistry();
   std::lock_guard<std::mutex> lock(registry.mutex);
   auto heap = std::make_shared<MappedHeap>();
   heap->base_ = base;
+  heap->program_base_ = program_base;
   heap->bytes_ = bytes;
   registry.own[uid] = std::move(heap);
 }
@@ -58,9 +62,20 @@ Result<std::shared_ptr<MappedHeap>> PeerHeaps::Map(uint64_t uid, uint64_t bytes,
   char* const base = mapping->base() + skew;
   if (Fault f = mapping->Map(base, bytes, object->fd(), 0)) return f;
   heap->mapping_ = std::move(*mapping);
-  heap->base_ = base;
+  heap->base_ = heap->program_base_ = base;
   heap->bytes_ = bytes;
-  AddPeerView(heap->base_, bytes);
+  if (StrictMode()) {
+    Result<boost::interprocess::mapped_region> closed =
+        object->MapClosed(NextProgramAddress(object->size()));
+    if (!closed.ok()) {
+      heap->mapping_ = {};  // it is in no map yet
+      return closed.fault();
+    }
+    heap->closed_ = std::move(*closed);
+    heap->program_base_ = static_cast<char*>(heap->closed_.get_address());
+  }
+  AddDeviceSpace(heap->program_base_, bytes, SpaceKind::kWhole, heap->base_);
+  AddPeerView(heap->program_base_, bytes);
   known = heap;
   return heap;
 }

@@ -21,12 +21,15 @@ class MappedHeap {
  public:
   ~MappedHeap();
   char* base() const { return base_; }
+  char* program_base() const { return program_base_; }  // device/memory_map.h
   uint64_t bytes() const { return bytes_; }
 
  private:
   friend class PeerHeaps;
   Reservation mapping_;  // empty for an own heap
+  boost::interprocess::mapped_region closed_;  // the program's view, if it is another one
   char* base_ = nullptr;
+  char* program_base_ = nullptr;
   uint64_t bytes_ = 0;
 };
 
@@ -34,7 +37,7 @@ class PeerHeaps {
  public:
   // Announces a heap of this process, so that Map() finds it. Before the rendezvous;
   // may be repeated.
-  static void RegisterOwn(uint64_t uid, char* base, uint64_t bytes);
+  static void RegisterOwn(uint64_t uid, char* base, char* program_base, uint64_t bytes);
   // The mapping of the heap `uid` of `bytes` bytes; `fd` is taken and closed.
   static Result<std::shared_ptr<MappedHeap>> Map(uint64_t uid, uint64_t bytes, UniqueFd fd);
 };

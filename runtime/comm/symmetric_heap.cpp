@@ -282,13 +282,24 @@ void SymmetricHeap::Drop(const std::shared_ptr<SymmetricMapping>& mapping) {
 }
 
 bool SymmetricHeap::Deregister(uint64_t window) {
+  bool last = false;
   std::shared_ptr<SymmetricMapping> mapping;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     auto it = windows_.find(window);
     if (it == windows_.end()) return false;
     mapping = it->second.mapping;
+    last = mapping && mapping->references == 1;
     windows_.erase(it);
+  }
+  if (last) {
+    MemoryInfo memory;  // as part of a window
+    memory.kind = MemoryKind::kPeerView;
+    memory.device = comm_->device();
+    memory.base = mapping->base;
+    memory.size = mapping->bytes;
+    memory.made_by = "a symmetric window";
+    Stream::KeepForUsers(memory, "HcclCommSymWinDeregister", nullptr);
   }
   if (mapping) Drop(mapping);
   Recorder::Local(comm_->record(), static_cast<uint32_t>(CallId::HcclCommSymWinDeregister));
@@ -327,7 +338,7 @@ Result<char*> SymmetricHeap::PeerPointer(uint64_t window, uint64_t offset, uint3
     return Fault(FaultKind::kBadValue, {peer, 0, comm_->size() - 1}, "peerRank");
   if (offset >= bytes) return Fault(FaultKind::kBadValue, {offset, 0, bytes - 1}, "offset");
   if (!w.mapping) return w.address + offset;
-  return comm_->heap_base(peer) + w.mapping->heap_offsets[peer] + offset;
+  return comm_->program_base(peer) + w.mapping->heap_offsets[peer] + offset;
 }
 
 uint64_t SymmetricHeap::OffsetOf(const char* address, uint64_t bytes, uint64_t identity) {

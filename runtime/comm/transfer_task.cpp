@@ -4,12 +4,15 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/step.h"
+#include "base/strict_mode.h"
 #include "collective/kernels.h"
 #include "comm/abort.h"
 #include "comm/details.h"
 #include "comm/thresholds.h"
 #include "device/heap.h"
+#include "device/poison.h"
 #include "shm/lifeline.h"
 #include "shm/private_copy.h"
 #include "shm/wait_policy.h"
@@ -66,6 +69,35 @@ TransferTask::~TransferTask() {
     SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
   }
   for (uint64_t offset : copies_) comm_->device()->heap().Free(offset);
+}
+
+bool TransferTask::Uses(const MemoryInfo& memory) const {
+  return memory.kind != MemoryKind::kPeerView &&
+         std::any_of(transfers_.begin(), transfers_.end(), [&](const Transfer& t) {
+           return Overlaps(t.given, t.buffer.bytes, memory);
+         });
+}
+
+std::string TransferTask::Which() const {
+  const Transfer& first = transfers_[0];
+  return absl::StrCat(first.end == kSenderEnd ? "to rank " : "from rank ", first.peer,
+                      " on communicator ", comm_->name());
+}
+
+// Receives alone have anything to poison; no peer writes before this rank has posted. What a send of
+// the same call needs stays as it is.
+void TransferTask::PoisonReceives() {
+  for (const Transfer& t : transfers_) {
+    if (t.end == kSenderEnd || t.call.is_skipped) continue;
+    const bool sent = std::any_of(transfers_.begin(), transfers_.end(), [&](const Transfer& other) {
+      return other.end == kSenderEnd && other.given < t.given + t.buffer.bytes &&
+             t.given < other.given + other.buffer.bytes;
+    });
+    if (sent || (t.buffer.is_private && CheckDeviceRange(t.given, t.buffer.bytes, "recvBuf")))
+      continue;
+    FillPoison(t.buffer.is_private ? EngineView(t.given) : t.buffer.address, t.buffer.bytes,
+               Poison::kExpected);
+  }
 }
 
 void TransferTask::OnStreamFailed() {
@@ -135,6 +167,7 @@ Fault TransferTask::Match(Transfer& t) {
   t.parts = PartsOf(t.buffer.bytes);
   if (t.buffer.is_private) {
     if (Fault f = CheckDeviceRange(t.buffer.address, t.buffer.bytes, "recvBuf")) return f;
+    t.buffer.address = EngineView(t.buffer.address);
   }
   if (theirs.is_private) return Fault::None();
   if (t.buffer.bytes > heap || theirs.offset > heap - t.buffer.bytes)
@@ -251,7 +284,7 @@ Fault TransferTask::CopyOutPrivateSends() {
     Result<uint64_t> copy = heap.Allocate(t.buffer.bytes, kDevicePage);
     if (!copy.ok()) return copy.fault();
     copies_.push_back(*copy);
-    memcpy(heap.base() + *copy, t.buffer.address, t.buffer.bytes);
+    memcpy(heap.base() + *copy, EngineView(t.buffer.address), t.buffer.bytes);
     t.buffer.address = heap.base() + *copy;
     t.call.offset = *copy;
     t.call.is_private = 0;
@@ -273,6 +306,7 @@ Task::Progress TransferTask::Advance(Fault* fault) {
 Task::Progress TransferTask::Go(Fault* fault) {
   if (!started_) {
     started_ = true;
+    if (StrictMode()) PoisonReceives();
     // What was queued behind a failure must not meet what the peer had announced before it.
     if (Fault f = comm_->AsyncFault()) {
       *fault = std::move(f);

@@ -28,6 +28,7 @@ struct Transfer {
   uint64_t number;  // on the pair, k
   TransferCall call;
   Buffer buffer;
+  const char* given = nullptr;  // the buffer's address as the program knows it
   Stage stage = Stage::kPost;
   OperationNote note;
   uint64_t parts = 0;
@@ -54,10 +55,13 @@ class TransferTask : public Task {
   void WaitForProgress(int64_t limit_ns) override;
   bool CheapToStart() const override { return true; }
   int64_t CompletedAtNs() const override { return completed_ns_; }
+  bool Uses(const MemoryInfo& memory) const override;
+  std::string Which() const override;
   const char* Name() const override { return CallName(call_); }
 
  private:
   Progress Go(Fault* fault);
+  void PoisonReceives();  // HCCLRUN_STRICT, see device/poison.h
   TransferSlot& SlotOf(const Transfer& t) const;
   bool CanGoOn(const Transfer& t) const;
   bool AnyCanGoOn() const;

@@ -1,7 +1,9 @@
 // Communicator's half of sends and receives: arguments become numbered transfers of a task.
 
+#include <algorithm>
 #include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "comm/communicator.h"
 #include "comm/thresholds.h"
 #include "comm/transfer_task.h"
@@ -40,6 +42,34 @@ Fault Communicator::CommitChannel(TransferEnd end, uint32_t peer) {
   return Fault::None();
 }
 
+// Items of one call whose buffers overlap, a receive among them: no order says who writes first.
+Fault Communicator::CheckOverlap(CallId call, absl::Span<const TransferRequest> requests) {
+  struct Range {
+    const char *begin, *end;
+    bool received;
+  };
+  absl::InlinedVector<Range, 16> ranges;
+  for (const TransferRequest& request : requests) {
+    const char* begin = static_cast<const char*>(request.buffer);
+    ranges.push_back({begin, begin + request.count * ElementSize(request.dtype),
+                      request.end == kReceiverEnd});
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  const Range* last = &ranges[0];                 // that reaches furthest
+  const Range* written = last->received ? last : nullptr;  // likewise, of receives
+  for (size_t i = 1; i < ranges.size(); i++) {
+    const Range& range = ranges[i];
+    const Range* other = range.received ? last : written;
+    if (other && range.begin < other->end && range.begin < range.end)
+      return OverlapFault(call, other->begin, uint64_t(other->end - other->begin), range.begin,
+                          uint64_t(range.end - range.begin));
+    if (range.end > last->end) last = &range;
+    if (range.received && (!written || range.end > written->end)) written = &range;
+  }
+  return Fault::None();
+}
+
 Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferRequest> requests,
                                     const std::shared_ptr<Stream>& stream) {
   if (stream->device() != device_) return Fault(FaultKind::kStreamOfOtherContext, {0});
@@ -55,6 +85,9 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
   if (!GoesOn()) {
     if (Fault f = AsyncFault()) return f;
   }
+  if (requests.size() > 1) {
+    if (Fault f = CheckOverlap(call, requests)) return f;
+  }
   std::lock_guard<std::mutex> lock(issue_mutex_);
   Transfers transfers;
   transfers.reserve(requests.size());
@@ -68,7 +101,9 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
     bytes += buffer.bytes;
     t.end = request.end;
     t.peer = request.peer;
-    // The user may unmap the buffer before the transfer runs; the heap stays mapped.
+    t.given = t.buffer.address;
+    // The user may unmap the buffer before the transfer runs; the heap stays mapped. A private one
+    // keeps the program's address, to be looked up again.
     if (!buffer.is_private) t.buffer.address = heap_base(rank_) + buffer.heap_offset;
     t.call.count = request.count;
     t.call.offset = buffer.heap_offset;

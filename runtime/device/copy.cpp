@@ -21,7 +21,7 @@ Fault Classify(const void* address, uint64_t bytes, const char* parameter, bool*
   *on_device = FindMemory(address).kind != MemoryKind::kNone;
   if (*on_device) return CheckDeviceRange(address, bytes, parameter);
   if (IsVacantDeviceAddress(address))
-    return Fault(FaultKind::kNotDeviceMemory, {Number(address)}, parameter);
+    return NotDeviceMemory(address, parameter);
   return Fault::None();
 }
 
@@ -90,9 +90,10 @@ Fault CheckRows(const CopyRows& copy, CopyKind kind) {
 }
 
 void DoRows(const CopyRows& copy) {
+  char* const to = EngineView(copy.destination);
+  const char* const from = EngineView(copy.source);
   for (uint64_t row = 0; row < copy.rows; row++) {
-    memmove(static_cast<char*>(copy.destination) + row * copy.destination_pitch,
-            static_cast<const char*>(copy.source) + row * copy.source_pitch, copy.width);
+    memmove(to + row * copy.destination_pitch, from + row * copy.source_pitch, copy.width);
   }
 }
 
@@ -106,6 +107,11 @@ class CopyRowsTask : public Task {
   }
   void WaitForProgress(int64_t) override {}
   bool CheapToStart() const override { return copy_.width * copy_.rows <= kCheapBytes; }
+  bool Uses(const MemoryInfo& memory) const override {
+    const uint64_t gaps = copy_.rows - 1;
+    return Overlaps(copy_.destination, gaps * copy_.destination_pitch + copy_.width, memory) ||
+           Overlaps(copy_.source, gaps * copy_.source_pitch + copy_.width, memory);
+  }
   const char* Name() const override { return "copy"; }
 
  private:
@@ -125,11 +131,14 @@ class CopyTask : public Task {
   Progress Advance(Fault* fault) override {
     // The memory may have been freed or unmapped since the call.
     *fault = CheckCopy(destination_, source_, bytes_, kind_);
-    if (!*fault) memmove(destination_, source_, bytes_);
+    if (!*fault) memmove(EngineView(destination_), EngineView(source_), bytes_);
     return Progress::kDone;
   }
   void WaitForProgress(int64_t) override {}
   bool CheapToStart() const override { return bytes_ <= kCheapBytes; }
+  bool Uses(const MemoryInfo& memory) const override {
+    return Overlaps(destination_, bytes_, memory) || Overlaps(source_, bytes_, memory);
+  }
   const char* Name() const override { return "copy"; }
 
  private:
@@ -150,6 +159,9 @@ class FillTask : public Task {
   }
   void WaitForProgress(int64_t) override {}
   bool CheapToStart() const override { return bytes_ <= kCheapBytes; }
+  bool Uses(const MemoryInfo& memory) const override {
+    return Overlaps(destination_, bytes_, memory);
+  }
   const char* Name() const override { return "memset"; }
 
  private:
@@ -162,7 +174,7 @@ class FillTask : public Task {
 
 Fault Copy(void* destination, const void* source, uint64_t bytes, CopyKind kind) {
   if (Fault f = CheckCopy(destination, source, bytes, kind)) return f;
-  memmove(destination, source, bytes);
+  memmove(EngineView(destination), EngineView(source), bytes);
   return Fault::None();
 }
 
@@ -186,7 +198,7 @@ Fault CopyMatrixInStream(Stream& stream, const CopyRows& copy, CopyKind kind) {
 Fault Fill(void* destination, int value, uint64_t bytes) {
   bool on_device;
   if (Fault f = Classify(destination, bytes, "devPtr", &on_device)) return f;
-  memset(destination, value, bytes);
+  memset(EngineView(destination), value, bytes);
   return Fault::None();
 }
 

@@ -87,7 +87,7 @@ Result<Device*> Device::Get(int32_t id) {
   if (!device) {
     Result<std::unique_ptr<Heap>> heap = Heap::Create();
     if (!heap.ok()) return heap.fault();
-    AddDeviceSpace((*heap)->base(), (*heap)->size());
+    AddDeviceSpace((*heap)->program_base(), (*heap)->size(), SpaceKind::kWhole, (*heap)->base());
     device.reset(new Device(id, std::move(*heap)));
   }
   return device.get();

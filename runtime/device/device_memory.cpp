@@ -6,7 +6,9 @@
 
 #include "device/device.h"
 #include "device/memory_map.h"
+#include "device/poison.h"
 #include "device/sharing.h"
+#include "device/stream.h"
 
 namespace hcclrun {
 namespace {
@@ -22,6 +24,19 @@ HostMemory& Pinned() {
   return *host;
 }
 
+void GiveBack(const MemoryInfo& memory) {
+  if (!DetachExports(memory.device, memory.heap_offset, memory.size)) return;
+  FillPoison(memory.device->heap().base() + memory.heap_offset, memory.size, Poison::kFreed);
+  memory.device->heap().Free(memory.heap_offset);
+}
+
+// An allocation that the program has freed and tasks may still need.
+struct Freed {
+  explicit Freed(const MemoryInfo& info) : memory(info) {}
+  ~Freed() { GiveBack(memory); }
+  const MemoryInfo memory;
+};
+
 uint64_t WholePages(uint64_t bytes) { return (bytes + kDevicePage - 1) & ~(kDevicePage - 1); }
 
 }  // namespace
@@ -34,26 +49,30 @@ Result<void*> MallocDevice(Device* device, uint64_t bytes) {
   MemoryInfo info;
   info.kind = MemoryKind::kAllocation;
   info.device = device;
-  info.base = heap.base() + *offset;
+  info.base = heap.program_base() + *offset;
   info.size = bytes;
   info.heap_offset = *offset;
   info.identity = NextMemoryIdentity();
+  info.made_by = "aclrtMalloc";
+  FillPoison(heap.base() + *offset, bytes, Poison::kFresh);
   AddMemory(info);
   return static_cast<void*>(info.base);
 }
 
-Fault FreeDevice(void* address) {
-  MemoryInfo info = RemoveMemory(address, MemoryKind::kAllocation);
-  if (info.kind == MemoryKind::kNone) {
-    return Fault(FaultKind::kNotDeviceMemory, {reinterpret_cast<uintptr_t>(address)}, "devPtr");
+Fault FreeDevice(void* address, const char* ended_by, bool unused) {
+  const MemoryInfo info = RemoveMemory(address, MemoryKind::kAllocation, ended_by);
+  if (info.kind == MemoryKind::kNone) return NotDeviceMemory(address, "devPtr");
+  if (!unused && Stream::AnyBusy()) {
+    Stream::KeepForUsers(info, ended_by, std::make_shared<Freed>(info));
+  } else {
+    GiveBack(info);
   }
-  if (DetachExports(info.device, info.heap_offset, info.size))
-    info.device->heap().Free(info.heap_offset);
   return Fault::None();
 }
 
 void FreeAllDevice(Device* device) {
-  for (const MemoryInfo& info : MemoryOf(device, MemoryKind::kAllocation)) FreeDevice(info.base);
+  for (const MemoryInfo& info : MemoryOf(device, MemoryKind::kAllocation))
+    FreeDevice(info.base, "aclrtResetDevice", true);
 }
 
 Result<void*> MallocHost(uint64_t bytes) {
@@ -68,23 +87,39 @@ Result<void*> MallocHost(uint64_t bytes) {
 
 Fault FreeHost(void* address) {
   HostMemory& host = Pinned();
+  MemoryInfo memory;
   {
     std::lock_guard<std::mutex> lock(host.mutex);
-    if (host.sizes.erase(reinterpret_cast<uintptr_t>(address)) == 0) {
+    auto it = host.sizes.find(reinterpret_cast<uintptr_t>(address));
+    if (it == host.sizes.end()) {
       return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(address)},
                    "pinned host memory");
     }
+    memory.base = static_cast<char*>(address);
+    memory.size = it->second;
+    memory.made_by = "aclrtMallocHost";
+    host.sizes.erase(it);
   }
-  free(address);
+  const std::shared_ptr<void> owner(address, free);
+  if (Stream::AnyBusy()) Stream::KeepForUsers(memory, "aclrtFreeHost", owner);
   return Fault::None();
 }
 
 bool IsPinnedHostMemory(const void* address) {
+  MemoryInfo memory;
+  return FindPinnedHostMemory(address, &memory);
+}
+
+bool FindPinnedHostMemory(const void* address, MemoryInfo* memory) {
   HostMemory& host = Pinned();
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
   std::lock_guard<std::mutex> lock(host.mutex);
   auto it = host.sizes.upper_bound(at);
-  return it != host.sizes.begin() && at - (--it)->first < it->second;
+  if (it == host.sizes.begin() || at - (--it)->first >= it->second) return false;
+  memory->base = reinterpret_cast<char*>(it->first);
+  memory->size = it->second;
+  memory->made_by = "aclrtMallocHost";
+  return true;
 }
 
 DeviceMemoryInfo MemoryInfoOf(Device* device) {
@@ -94,7 +129,7 @@ DeviceMemoryInfo MemoryInfoOf(Device* device) {
 Result<AddressRange> AddressRangeOf(const void* address) {
   MemoryInfo info = FindMemory(address);
   if (info.kind == MemoryKind::kNone || info.kind == MemoryKind::kPeerView) {
-    return Fault(FaultKind::kNotDeviceMemory, {reinterpret_cast<uintptr_t>(address)}, "ptr");
+    return NotDeviceMemory(address, "ptr");
   }
   return AddressRange{info.base, WholePages(info.size)};
 }

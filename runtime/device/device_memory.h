@@ -8,12 +8,16 @@
 namespace hcclrun {
 
 class Device;
+struct MemoryInfo;
 
 // `bytes` > 0 of committed device memory on whole device pages; at multiples of a granule when it
 // is that large.
 Result<void*> MallocDevice(Device* device, uint64_t bytes);
 // kNotDeviceMemory for anything but the start of a live allocation of MallocDevice.
-Fault FreeDevice(void* address);
+//
+// `ended_by` is the call, for messages. Tasks that use the memory are looked for and keep it; not
+// with `unused`, for callers who know of none or hold a lock that tasks take.
+Fault FreeDevice(void* address, const char* ended_by = "aclrtFree", bool unused = false);
 // Frees every allocation of the device.
 void FreeAllDevice(Device* device);
 
@@ -21,7 +25,8 @@ void FreeAllDevice(Device* device);
 Result<void*> MallocHost(uint64_t bytes);
 // kUnknownHandle for anything but the start of a live allocation of MallocHost.
 Fault FreeHost(void* address);
-// True inside a live allocation of MallocHost.
+// True inside a live allocation of MallocHost; *memory gets its place and size.
+bool FindPinnedHostMemory(const void* address, MemoryInfo* memory);
 bool IsPinnedHostMemory(const void* address);
 
 struct DeviceMemoryInfo {

@@ -73,6 +73,15 @@ class HandleTable {
     removals_.fetch_add(1, std::memory_order_release);
     return object;
   }
+  // Whether `test` holds for any object; under the table's lock.
+  template <class Test>
+  bool Any(Test test) const {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    for (auto& [handle, object] : objects_) {
+      if (test(*object)) return true;
+    }
+    return false;
+  }
   std::vector<std::shared_ptr<T>> All() const {
     std::shared_lock<std::shared_mutex> lock(mutex_);
     std::vector<std::shared_ptr<T>> all;

@@ -12,7 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/strict_mode.h"
 #include "device/heap_header.h"
+#include "device/memory_map.h"
 #include "shm/budget.h"
 
 namespace hcclrun {
@@ -34,8 +36,9 @@ uint64_t WantedSize() {
 #endif
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    uint64_t fitting =
-        std::max(kSmallestHeap, uint64_t{limit.rlim_cur} / kShareOfAddressLimit & ~(kGranule - 1));
+    const uint64_t views = StrictMode() ? 2 : 1;
+    uint64_t fitting = std::max(
+        kSmallestHeap, uint64_t{limit.rlim_cur} / (views * kShareOfAddressLimit) & ~(kGranule - 1));
     if (size > fitting) {
       Tell(LogLevel::kWarning,
            absl::StrCat("the limit on address space (ulimit -v) allows device heaps of ",
@@ -85,7 +88,14 @@ Result<std::unique_ptr<Heap>> Heap::CreateSized(uint64_t size) {
   if (!object.ok()) return object.fault();
   Result<boost::interprocess::mapped_region> region = object->Map();
   if (!region.ok()) return region.fault();
-  std::unique_ptr<Heap> heap(new Heap(std::move(*object), std::move(*region)));
+  boost::interprocess::mapped_region closed;
+  if (StrictMode()) {
+    Result<boost::interprocess::mapped_region> view = object->MapClosed(NextProgramAddress(size));
+    if (!view.ok()) return view.fault();
+    closed = std::move(*view);
+  }
+  std::unique_ptr<Heap> heap(
+      new Heap(std::move(*object), std::move(*region), std::move(closed)));
   // Only the page of the constants; slots get pages with the first export.
   if (Fault f = heap->Commit(0, kDevicePage)) return f;
   heap->uid_ = RandomUid();
@@ -94,10 +104,13 @@ Result<std::unique_ptr<Heap>> Heap::CreateSized(uint64_t size) {
   return heap;
 }
 
-Heap::Heap(MemoryObject object, boost::interprocess::mapped_region region)
+Heap::Heap(MemoryObject object, boost::interprocess::mapped_region region,
+           boost::interprocess::mapped_region closed)
     : object_(std::move(object)),
       region_(std::move(region)),
+      closed_(std::move(closed)),
       base_(static_cast<char*>(region_.get_address())),
+      program_base_(closed_.get_address() ? static_cast<char*>(closed_.get_address()) : base_),
       size_(object_.size()),
       ranges_(size_),
       commits_(size_) {

@@ -30,7 +30,9 @@ class Heap {
   static Result<std::unique_ptr<Heap>> CreateSized(uint64_t size);
   ~Heap();
 
-  char* base() const { return base_; }        // this process' view, as long as the heap lives
+  char* base() const { return base_; }        // the library's view, as long as the heap lives
+  // The program's view: the same, or with HCCLRUN_STRICT one without access (device/memory_map.h).
+  char* program_base() const { return program_base_; }
   uint64_t size() const { return size_; }     // address space, not committed memory
   MemoryObject& object() { return object_; }  // what peers map
   uint64_t uid() const { return uid_; }       // random, names this heap between processes
@@ -51,7 +53,8 @@ class Heap {
   uint64_t committed_bytes() const;  // has pages: handed out or kept
 
  private:
-  Heap(MemoryObject object, boost::interprocess::mapped_region region);
+  Heap(MemoryObject object, boost::interprocess::mapped_region region,
+       boost::interprocess::mapped_region closed);
   Result<uint64_t> AllocateLocked(uint64_t bytes, uint64_t alignment);
   Fault CommitLocked(uint64_t offset, uint64_t bytes);
   void DecommitIdleLocked();
@@ -61,7 +64,9 @@ class Heap {
 
   MemoryObject object_;
   boost::interprocess::mapped_region region_;
+  boost::interprocess::mapped_region closed_;  // the program's view, if it is another one
   char* const base_;
+  char* const program_base_;
   const uint64_t size_;
   uint64_t uid_ = 0;
 

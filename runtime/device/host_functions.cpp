@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 
+#include "device/memory_map.h"
 #include "device/stream.h"
 
 namespace hcclrun {
@@ -40,6 +41,7 @@ class KernelTask : public UserCodeTask {
   KernelTask(int (*kernel)(void*), void* argument) : kernel_(kernel), argument_(argument) {}
   Progress Advance(Fault* fault) override {
     Recorder::Wait(waiter, {WaitKind::kHostFunction});
+    const OpenProgramView open;
     const int result = kernel_(argument_);
     if (result != 0) *fault = Fault(FaultKind::kKernelFailed, {uint64_t(int64_t{result})});
     return Progress::kDone;

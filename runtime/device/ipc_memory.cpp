@@ -1,11 +1,14 @@
 #include "device/ipc_memory.h"
 
+#include <sys/mman.h>
+
 #include <boost/interprocess/mapped_region.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/strict_mode.h"
 #include "device/device.h"
 #include "device/memory_map.h"
 #include "device/shared_key.h"
@@ -18,8 +21,12 @@ struct Imported {
   Device* device;
   std::unique_ptr<Import> import;
   boost::interprocess::mapped_region region;
+  boost::interprocess::mapped_region closed;  // the program's view, if it is another one
+  char* program_address = nullptr;            // null until it is in the map
   ~Imported() {
-    if (region.get_address()) RemovePeerView(static_cast<char*>(region.get_address()));
+    if (!program_address) return;
+    RemovePeerView(program_address);
+    RemoveDeviceSpace(program_address);
   }
 };
 
@@ -40,7 +47,7 @@ Result<std::string> ExportIpcMemory(void* address, uint64_t bytes, bool any_pid)
   if (Fault f = CheckDeviceRange(address, bytes, "devPtr")) return f;
   const MemoryInfo info = FindMemory(address);
   if (info.kind != MemoryKind::kAllocation)
-    return Fault(FaultKind::kNotDeviceMemory, {reinterpret_cast<uintptr_t>(address)}, "devPtr");
+    return NotDeviceMemory(address, "devPtr");
   const uint64_t offset =
       info.heap_offset + static_cast<uint64_t>(static_cast<char*>(address) - info.base);
   Result<FabricHandle> handle =
@@ -65,12 +72,24 @@ Result<void*> ImportIpcMemory(const char* key, Device* device) {
   Result<boost::interprocess::mapped_region> region = imported->import->Map();
   if (!region.ok()) return region.fault();
   imported->region = std::move(*region);
-  void* address = imported->region.get_address();
-  AddPeerView(static_cast<char*>(address), imported->import->size());
+  char* const view = static_cast<char*>(imported->region.get_address());
+  char* address = view;
+  const uint64_t size = imported->import->size();
+  if (StrictMode()) {
+    Result<boost::interprocess::mapped_region> closed = imported->import->Map();
+    if (!closed.ok()) return closed.fault();
+    imported->closed = std::move(*closed);
+    address = static_cast<char*>(imported->closed.get_address());
+    const uintptr_t lead = reinterpret_cast<uintptr_t>(address) % kDevicePage;
+    mprotect(address - lead, lead + size, PROT_NONE);
+  }
+  AddDeviceSpace(address, size, SpaceKind::kWhole, view);
+  AddPeerView(address, size);
+  imported->program_address = address;
   Imports& imports = Get();
   std::lock_guard<std::mutex> lock(imports.mutex);
   imports.by_key.emplace(key, std::move(imported));
-  return address;
+  return static_cast<void*>(address);
 }
 
 Fault CloseIpcMemory(const char* key) {

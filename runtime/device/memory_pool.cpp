@@ -185,7 +185,7 @@ void MemoryPool::TrimLocked(uint64_t keep) {
       ++it;
       continue;
     }
-    FreeDevice(it->first);
+    FreeDevice(it->first, "its memory pool", true);
     All().owners.erase(it->first);
     amounts_.reserved -= it->second.bytes;
     it = blocks_.erase(it);

@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "device/handle_table.h"
 #include "device/memory_map.h"
+#include "device/poison.h"
 #include "device/sharing.h"
 
 namespace hcclrun {
@@ -34,8 +35,9 @@ Result<std::shared_ptr<PhysicalMemory>> PhysicalMemory::Allocate(
   if (!offset.ok()) return offset.fault();
   std::shared_ptr<PhysicalMemory> memory(new PhysicalMemory(device, bytes, properties));
   memory->offset_ = *offset;
+  FillPoison(device->heap().base() + *offset, bytes, Poison::kFresh);
   // Symmetric peer pointers name own memory, and that of ranks in other threads, by its place in the heap.
-  AddPeerView(device->heap().base() + *offset, bytes);
+  AddPeerView(device->heap().program_base() + *offset, bytes);
   std::lock_guard<std::mutex> lock(HandleLock());
   memory->user_references_ = 1;
   memory->handle_ = Table().Add(memory);
@@ -56,9 +58,10 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::Adopt(Device* device,
 
 PhysicalMemory::~PhysicalMemory() {
   if (import_) return;
-  RemovePeerView(device_->heap().base() + offset_);
+  RemovePeerView(device_->heap().program_base() + offset_);
   if (export_key && !CloseExport(device_, export_key, offset_))
     return;  // imported elsewhere: freed later
+  FillPoison(device_->heap().base() + offset_, size_, Poison::kFreed);
   device_->heap().Free(offset_);
 }
 

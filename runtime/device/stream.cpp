@@ -6,10 +6,14 @@
 #include <chrono>
 #include <exception>
 
+#include "absl/strings/str_cat.h"
 #include "base/fork_guard.h"
+#include "base/log.h"
+#include "base/strict_mode.h"
 #include "device/context.h"
 #include "device/device.h"
 #include "device/handle_table.h"
+#include "device/memory_map.h"
 #include "device/reports.h"
 #include "device/stream_observers.h"
 #include "shm/event_count.h"
@@ -86,6 +90,48 @@ void Stream::SetTaskFailureHook(void (*hook)(const TaskFailure&)) {
 }
 
 uint32_t Stream::LastTaskOfThread() { return t_last_task; }
+
+bool Stream::AnyBusy() {
+  return Table().Any([](Stream& stream) { return !stream.Idle(); });
+}
+
+void Stream::KeepForUsers(const MemoryInfo& memory, const char* call,
+                          const std::shared_ptr<void>& kept) {
+  std::string first;
+  for (const std::shared_ptr<Stream>& stream : Table().All()) {
+    if (!stream->Idle()) stream->FindUsers(memory, call, kept, &first);
+  }
+  if (first.empty()) return;
+  Tell(LogLevel::kWarning,
+       absl::StrCat(call, " gives back ", NameOf(memory), " while ", first,
+                    " is queued and uses it; on hardware that fails or corrupts memory. ",
+                    !kept                  ? "Here it goes on"
+                    : StrictMode() ? "It stays until then, and the task will fail (--strict)"
+                                             : "It stays until then",
+                    ". Synchronise the stream first"));
+}
+
+void Stream::FindUsers(const MemoryInfo& memory, const char* call,
+                       const std::shared_ptr<void>& kept, std::string* first) {
+  Lock lock(mutex_);
+  auto look = [&](Task& task) {
+    if (!task.Uses(memory)) return;
+    if (kept) task.KeepMemory(kept, absl::StrCat(NameOf(memory), ", which ", call, " gave back"));
+    if (!first->empty()) return;
+    const std::string which = task.Which();
+    *first = absl::StrCat(task.Name(), which.empty() ? "" : " ", which, " in stream ", id_);
+  };
+  // While a task is advanced it belongs to its driver, and need not even be in the queue.
+  const bool busy = advancing_;
+  const uint64_t front = completed_ + 1;
+  const bool outside = queued_ - completed_ > tasks_.size();
+  for (size_t i = busy && !outside ? 1 : 0; i < tasks_.size(); i++) look(*tasks_[i]);
+  if (!busy || advances_user_code_ || RunsInThisThread()) return;
+  watchers_++;
+  while (advancing_ && completed_ < front) Sleep(lock, Deadline::Never());
+  watchers_--;
+  if (!advancing_ && completed_ < front && !tasks_.empty()) look(*tasks_.front());
+}
 
 Stream::~Stream() {
   if (waiter_ && !InForkedChild()) Recorder::Release(waiter_);
@@ -408,6 +454,8 @@ Task::Progress Stream::AdvanceTask(const Stream* stream, Task* task, Fault* faul
     *fault = Fault(FaultKind::kInternal, "a task threw an exception");
   }
   t_running = outer;
+  if (StrictMode() && progress == Task::Progress::kDone && task->lost() && !*fault)
+    *fault = Fault(FaultKind::kFreedInUse, *task->lost());
   return progress;
 }
 
@@ -432,7 +480,7 @@ bool Stream::AdvanceFront(Lock& lock) {
   lock.lock();
   advancing_ = false;
   front_waits_ = !done;
-  if (abandoned_ && sleepers_) progress_.notify_all();
+  if ((abandoned_ || watchers_) && sleepers_) progress_.notify_all();
   if (well) {
     PopFront();
     completed_++;

@@ -60,6 +60,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // `hook` runs for every task that fails, on the driving thread and without a lock, before the
   // task counts as complete. One for the process.
   static void SetTaskFailureHook(void (*hook)(const TaskFailure&));
+  // Whether any stream has anything queued.
+  static bool AnyBusy();
+  // Finds the tasks of all streams that use `memory`, which the program gives back with `call`, and
+  // lets them keep `kept`, its owner, so that it lives as long as they do (null: what they use stays
+  // anyway). Warns about the first. A task that is being advanced by another thread in this instant is waited for, unless it runs code
+  // of the program.
+  // Takes some time: ask AnyBusy() first.
+  static void KeepForUsers(const MemoryInfo& memory, const char* call,
+                           const std::shared_ptr<void>& kept);
   // The number of the last task that this thread queued; 0 = none.
   static uint32_t LastTaskOfThread();
 
@@ -134,6 +143,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
          uint32_t flags);
   void GiveUp(Lock& lock, uint64_t until);
   void RunWhatCan(Lock& lock, uint64_t until);
+  void FindUsers(const MemoryInfo& memory, const char* call,
+                 const std::shared_ptr<void>& kept, std::string* first);
   bool HostMayDrive() const;
   bool WaitLocked(Lock& lock, uint64_t until, Deadline deadline);
   void Sleep(Lock& lock, Deadline deadline);
@@ -167,6 +178,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t queued_ = 0;     // tasks ever queued; the number of the last one is its ticket
   uint64_t completed_ = 0;  // tasks ever finished or dropped
   int sleepers_ = 0;        // threads in progress_
+  int watchers_ = 0;        // those of them that wait for the end of a step
   bool driven_ = false;     // somebody holds the role
   uint64_t turns_ = 0;      // times the role was taken: how the worker sees the stream cared for
   bool front_started_ = false;  // the front was advanced or prepared

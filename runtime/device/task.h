@@ -5,12 +5,17 @@
 // waits (destroyed streams, stop-on-failure).
 
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/fault.h"
 #include "shm/recorder.h"
 
 namespace hcclrun {
+
+struct MemoryInfo;
 
 class Task {
  public:
@@ -61,6 +66,21 @@ class Task {
   // under the stream's lock: it must neither block nor call the stream.
   virtual void OnAbort() {}
 
+  // Whether it will read or write some of this memory: device memory, host memory
+  // (MemoryKind::kNone), or a mapping as part of a symmetric window (kPeerView). Looks at what the task was made with and nothing else; under the stream's lock,
+  // while Prepare() or WaitForProgress() may run.
+  virtual bool Uses(const MemoryInfo& memory) const { return (void)memory, false; }
+  // For messages: what it is, beyond its name ("#3 of communicator world"). As Uses().
+  virtual std::string Which() const { return ""; }
+  // `memory`, of which `kept` is the owner, is given back while this task uses it: it lives until the
+  // task is gone. Under the stream's lock, never while the task is advanced.
+  void KeepMemory(std::shared_ptr<void> kept, const std::string& memory) {
+    if (!lost_) lost_ = std::make_unique<Lost>(Lost{memory, {}});
+    lost_->kept.push_back(std::move(kept));
+  }
+  // The first such memory, as text; null: none.
+  const std::string* lost() const { return lost_ ? &lost_->memory : nullptr; }
+
   // For reports.
   virtual const char* Name() const = 0;
   virtual PathTaken Took() const { return PathTaken::kUnknown; }
@@ -71,6 +91,13 @@ class Task {
   Waiter* waiter = nullptr;
   // Its own place there, if it is an operation.
   OperationNote note;
+
+ private:
+  struct Lost {
+    std::string memory;
+    std::vector<std::shared_ptr<void>> kept;
+  };
+  std::unique_ptr<Lost> lost_;
 };
 
 }  // namespace hcclrun

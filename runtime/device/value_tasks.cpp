@@ -55,7 +55,7 @@ class WriteTask : public Task {
   Progress Advance(Fault* fault) override {
     *fault = CheckWord(address_);
     if (*fault) return Progress::kDone;
-    std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(address_))
+    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(EngineView(address_)))
         .store(value_, std::memory_order_release);
     Writes& writes = Get();
     std::lock_guard<std::mutex> lock(writes.mutex);
@@ -65,6 +65,7 @@ class WriteTask : public Task {
   }
   void WaitForProgress(int64_t) override {}
   bool CheapToStart() const override { return true; }
+  bool Uses(const MemoryInfo& memory) const override { return Overlaps(address_, sizeof(uint64_t), memory); }
   const char* Name() const override { return "value write"; }
 
  private:
@@ -85,7 +86,7 @@ class WaitTask : public Task {
     }
     *fault = CheckWord(address_);
     if (*fault) return Progress::kDone;
-    uint64_t word = std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(address_))
+    uint64_t word = std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(EngineView(address_)))
                         .load(std::memory_order_acquire);
     return Holds(word, value_, test_) ? Progress::kDone : Progress::kWaiting;
   }
@@ -99,6 +100,7 @@ class WaitTask : public Task {
                              [&] { return writes.count != seen_; });
   }
   bool CheapToStart() const override { return true; }
+  bool Uses(const MemoryInfo& memory) const override { return Overlaps(address_, sizeof(uint64_t), memory); }
   const char* Name() const override { return "value wait"; }
 
  private:

@@ -2,10 +2,13 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "base/not_allowed.h"
+#include "base/strict_mode.h"
 #include "device/device.h"
 #include "device/memory_map.h"
+#include "device/stream.h"
 #include "shm/reservation.h"
 
 namespace hcclrun {
@@ -17,6 +20,7 @@ struct Mapping {
 
 struct Reserved {
   Reservation range;
+  std::optional<Reservation> view;        // the library's (device/memory_map.h), if it is another one
   std::map<uintptr_t, Mapping> mappings;  // by address; they do not overlap
 };
 
@@ -50,11 +54,14 @@ std::map<uintptr_t, Mapping>::iterator FindMapping(Reserved& reserved, uintptr_t
 }
 
 Fault Unmap(Reserved& reserved, std::map<uintptr_t, Mapping>::iterator it,
-            std::shared_ptr<PhysicalMemory>* last) {
+            std::shared_ptr<PhysicalMemory>* last, const char* ended_by) {
   char* address = reinterpret_cast<char*>(it->first);
   // Out of the map first: nobody resolves an address whose pages are going.
-  RemoveMemory(address, MemoryKind::kMapping);
-  Fault fault = reserved.range.Unmap(address, it->second.memory->size());
+  RemoveMemory(address, MemoryKind::kMapping, ended_by);
+  const uint64_t size = it->second.memory->size();
+  Fault fault = reserved.range.Unmap(address, size);
+  if (reserved.view && !fault)
+    fault = reserved.view->Unmap(reserved.view->base() + (address - reserved.range.base()), size);
   *last = std::move(it->second.memory);
   reserved.mappings.erase(it);
   return fault;
@@ -66,13 +73,22 @@ Result<void*> ReserveAddress(uint64_t size, uint64_t alignment, void* hint) {
   uint64_t rounded = (size + kGranule - 1) & ~(kGranule - 1);
   if (rounded < size) return Fault(FaultKind::kAddressSpace, {size, uint64_t(ENOMEM)});
   if (Number(hint) % kGranule) hint = nullptr;
+  std::optional<Reservation> view;
+  if (StrictMode()) {
+    if (!hint) hint = NextProgramAddress(rounded);
+    Result<Reservation> second = Reservation::Create(rounded, alignment);
+    if (!second.ok()) return second.fault();
+    view = std::move(*second);
+  }
   Result<Reservation> range = Reservation::Create(rounded, alignment, hint);
   if (!range.ok()) return range.fault();
   char* base = range->base();
   VirtualMemory& vm = Get();
   std::lock_guard<std::mutex> lock(vm.mutex);
-  AddDeviceSpace(base, rounded);
-  vm.reservations[Number(base)].range = std::move(*range);
+  AddDeviceSpace(base, rounded, SpaceKind::kPieces, view ? view->base() : base);
+  Reserved& reserved = vm.reservations[Number(base)];
+  reserved.range = std::move(*range);
+  reserved.view = std::move(view);
   return static_cast<void*>(base);
 }
 
@@ -89,7 +105,8 @@ Fault ReleaseAddress(void* address) {
   return Fault::None();
 }
 
-Fault MapMemory(void* address, uint64_t size, const std::shared_ptr<PhysicalMemory>& memory) {
+Fault MapMemory(void* address, uint64_t size, const std::shared_ptr<PhysicalMemory>& memory,
+                const char* made_by) {
   uintptr_t at = Number(address);
   if (at % kGranule) return Fault(FaultKind::kUnaligned, {at, kGranule}, "virPtr");
   if (size % kGranule) return Fault(FaultKind::kUnaligned, {size, kGranule}, "size");
@@ -120,7 +137,13 @@ Fault MapMemory(void* address, uint64_t size, const std::shared_ptr<PhysicalMemo
           "in another reservation");
     }
   }
-  if (Fault f = reserved->range.Map(address, size, memory->fd(), memory->heap_offset())) return f;
+  if (std::optional<Reservation>& view = reserved->view) {
+    char* there = view->base() + (at - Number(reserved->range.base()));
+    if (Fault f = view->Map(there, size, memory->fd(), memory->heap_offset())) return f;
+  }
+  if (Fault f = reserved->range.Map(address, size, memory->fd(), memory->heap_offset(),
+                                    reserved->view.has_value()))
+    return f;
   reserved->mappings[at].memory = memory;
   MemoryInfo info;
   info.kind = MemoryKind::kMapping;
@@ -130,19 +153,25 @@ Fault MapMemory(void* address, uint64_t size, const std::shared_ptr<PhysicalMemo
   info.heap_offset = memory->heap_offset();
   info.identity = memory->identity();
   info.imported = memory->imported();
+  info.made_by = made_by;
   AddMemory(info);
   return Fault::None();
 }
 
-Fault UnmapMemory(void* address) {
+Fault UnmapMemory(void* address, const char* ended_by) {
   std::shared_ptr<PhysicalMemory> last;  // dies outside the lock
+  if (const MemoryInfo memory = FindMemory(address);
+      memory.kind == MemoryKind::kMapping && memory.base == address && Stream::AnyBusy()) {
+    if (Result<std::shared_ptr<PhysicalMemory>> physical = PhysicalMemoryAt(address); physical.ok())
+      Stream::KeepForUsers(memory, ended_by, *physical);
+  }
   VirtualMemory& vm = Get();
   std::lock_guard<std::mutex> lock(vm.mutex);
   Reserved* reserved = FindReserved(vm, Number(address));
   if (!reserved) return Fault(FaultKind::kNotMapped, {Number(address)});
   auto it = reserved->mappings.find(Number(address));
   if (it == reserved->mappings.end()) return Fault(FaultKind::kNotMapped, {Number(address)});
-  return Unmap(*reserved, it, &last);
+  return Unmap(*reserved, it, &last, ended_by);
 }
 
 Result<std::shared_ptr<PhysicalMemory>> PhysicalMemoryAt(const void* address) {
@@ -178,7 +207,7 @@ void ReleaseVirtualMemoryOf(Device* device) {
         auto here = it++;
         if (here->second.memory->device() != device) continue;
         std::shared_ptr<PhysicalMemory>& dying = last.emplace_back();
-        Unmap(reserved, here, &dying);
+        Unmap(reserved, here, &dying, "aclrtResetDevice");
       }
     }
   }

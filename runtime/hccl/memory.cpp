@@ -16,7 +16,7 @@ namespace {
 Fault RuntimeFault(Fault fault) { return std::move(fault).WithCode(HCCL_E_RUNTIME); }
 
 // Takes back what precedes a failure.
-Fault AllocateMapped(void** ptr, size_t size) {
+Fault AllocateMapped(void** ptr, size_t size, const char* call) {
   if (!ptr) return Null("ptr");
   if (size == 0) return Fault(FaultKind::kBadValue, {0, 1, UINT64_MAX}, "size");
   Result<Device*> device = Device::Current();
@@ -35,7 +35,7 @@ Fault AllocateMapped(void** ptr, size_t size) {
     ReleaseAddress(*base);
     return RuntimeFault(std::move(memory.fault()));
   }
-  if (Fault f = MapMemory(*base, rounded, *memory)) {
+  if (Fault f = MapMemory(*base, rounded, *memory, call)) {
     PhysicalMemory::ReleaseHandle((*memory)->handle());
     ReleaseAddress(*base);
     return RuntimeFault(std::move(f));
@@ -44,13 +44,13 @@ Fault AllocateMapped(void** ptr, size_t size) {
   return Fault::None();
 }
 
-Fault FreeMapped(void* ptr) {
+Fault FreeMapped(void* ptr, const char* call) {
   if (!ptr) return Fault::None();
   if (Result<Device*> device = Device::Current(); !device.ok())
     return RuntimeFault(std::move(device.fault()));
   Result<std::shared_ptr<PhysicalMemory>> memory = PhysicalMemoryAt(ptr);
   if (!memory.ok()) return RuntimeFault(std::move(memory.fault()));
-  if (Fault f = UnmapMemory(ptr)) return RuntimeFault(std::move(f));
+  if (Fault f = UnmapMemory(ptr, call)) return RuntimeFault(std::move(f));
   if (Fault f = PhysicalMemory::ReleaseHandle((*memory)->handle()))
     return RuntimeFault(std::move(f));
   if (Fault f = ReleaseAddress(ptr)) return RuntimeFault(std::move(f));
@@ -62,16 +62,16 @@ Fault FreeMapped(void* ptr) {
 extern "C" {
 
 HcommResult HcommMemAlloc(void** ptr, size_t size) {
-  return Guarded(CallId::HcommMemAlloc, [&] { return AllocateMapped(ptr, size); });
+  return Guarded(CallId::HcommMemAlloc, [&] { return AllocateMapped(ptr, size, "HcommMemAlloc"); });
 }
 HcommResult HcommMemFree(void* ptr) {
-  return Guarded(CallId::HcommMemFree, [&] { return FreeMapped(ptr); });
+  return Guarded(CallId::HcommMemFree, [&] { return FreeMapped(ptr, "HcommMemFree"); });
 }
 HcclResult HcclMemAlloc(void** ptr, size_t size) {
-  return Guarded(CallId::HcclMemAlloc, [&] { return AllocateMapped(ptr, size); });
+  return Guarded(CallId::HcclMemAlloc, [&] { return AllocateMapped(ptr, size, "HcclMemAlloc"); });
 }
 HcclResult HcclMemFree(void* ptr) {
-  return Guarded(CallId::HcclMemFree, [&] { return FreeMapped(ptr); });
+  return Guarded(CallId::HcclMemFree, [&] { return FreeMapped(ptr, "HcclMemFree"); });
 }
 
 }  // extern "C"

@@ -64,6 +64,25 @@ Result<boost::interprocess::mapped_region> MemoryObject::Map() const {
   }
 }
 
+Result<boost::interprocess::mapped_region> MemoryObject::MapClosed(void* hint) const {
+  // Boost takes an address as an order, so whether it is free is tried out first.
+  if (hint) {
+    void* p = mmap(hint, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p != MAP_FAILED) munmap(p, size_);
+    if (p != hint) hint = nullptr;
+  }
+  try {
+    boost::interprocess::mapped_region region(*this, boost::interprocess::read_write, 0, size_,
+                                              hint);
+    ShieldMapping(region.get_address(), region.get_size());
+    if (mprotect(region.get_address(), region.get_size(), PROT_NONE) != 0)
+      return Fault(FaultKind::kSystem, {uint64_t(errno)}, "close device memory to the host");
+    return region;
+  } catch (const boost::interprocess::interprocess_exception& e) {
+    return Fault(FaultKind::kAddressSpace, {size_, uint64_t(e.get_native_error())});
+  }
+}
+
 Fault MemoryObject::EnsurePages(uint64_t offset, uint64_t length) const {
   int rc;
   do {

@@ -34,6 +34,8 @@ class MemoryObject {
   }
   // Maps all of it read-write; never in core dumps, never inherited by forked children.
   Result<boost::interprocess::mapped_region> Map() const;
+  // Likewise, without access (PROT_NONE), at `hint` where that is free.
+  Result<boost::interprocess::mapped_region> MapClosed(void* hint) const;
 
   // Gives [offset, offset+length) pages. kMemoryExhausted when the budget or the machine has
   // no room; nothing is committed then. Committing committed pages again charges again:

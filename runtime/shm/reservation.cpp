@@ -44,10 +44,10 @@ Reservation::~Reservation() {
   if (base_ && !InForkedChild()) munmap(base_, size_);
 }
 
-Fault Reservation::Map(void* at, uint64_t size, int fd, uint64_t object_offset) {
+Fault Reservation::Map(void* at, uint64_t size, int fd, uint64_t object_offset, bool closed) {
   if (!Contains(at, size))
     return Fault(FaultKind::kNotReserved, {reinterpret_cast<uintptr_t>(at), size});
-  void* p = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+  void* p = mmap(at, size, closed ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
                  static_cast<off_t>(object_offset));
   if (p == MAP_FAILED) return Fault(FaultKind::kSystem, {uint64_t(errno)}, "map device memory");
   ShieldMapping(at, size);

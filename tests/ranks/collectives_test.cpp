@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "hcclrun/launch.h"
 #include "ranks/arena.h"
 #include "support/rank_test.h"
 
@@ -352,8 +353,8 @@ RANK_TEST(Collectives, TwoStreamsOfOneCommunicatorOrderedByEvents) {
   REQUIRE_OK(aclrtDestroyStream(streams[1]));
 }
 
-// Host functions between operations see finished results and can change the next inputs.
-RANK_TEST(Collectives, HostFunctionsComputeBetweenOperations) {
+// Kernels between operations see finished results and can change the next inputs.
+RANK_TEST(Collectives, KernelsComputeBetweenOperations) {
   Session session(ranks);
   WindowMemory memory(session, kGranularity);
   auto* value = reinterpret_cast<int32_t*>(memory.data());
@@ -363,8 +364,8 @@ RANK_TEST(Collectives, HostFunctionsComputeBetweenOperations) {
   for (int i = 0; i < 5; ++i) {
     REQUIRE_OK(HcclAllReduce(value, value, 1, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_MAX, session.comm(),
                              session.stream()));
-    REQUIRE_OK(aclrtLaunchHostFunc(
-        session.stream(), [](void* p) { *static_cast<int32_t*>(p) *= 3; }, value));
+    REQUIRE_OK(hcclrunLaunch(
+        session.stream(), [](void* p) { return *static_cast<int32_t*>(p) *= 3, 0; }, value));
     expected = (expected > ranks.size() - 1 ? expected : ranks.size() - 1) * 3;
   }
   ASSERT_EQ(session.Synchronize(), 0) << TakeMessages();

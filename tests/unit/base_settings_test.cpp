@@ -17,6 +17,7 @@ TEST(Settings, IllegalValuesAreToldAndIgnored) {
   setenv("HCCLRUN_CHECK", "Error", 1);
   setenv("HCCLRUN_DIRECT", "yes", 1);
   setenv("HCCLRUN_EXPLAIN", "on", 1);
+  setenv("HCCLRUN_STRICT", "true", 1);
   setenv("HCCLRUN_ENGINE", "cooperative", 1);
   setenv("HCCLRUN_SOC", "Ascend", 1);
   setenv("HCCLRUN_ACCUMULATE", "FP32", 1);
@@ -26,6 +27,7 @@ TEST(Settings, IllegalValuesAreToldAndIgnored) {
   EXPECT_FALSE(settings.check_is_error);
   EXPECT_FALSE(settings.direct);
   EXPECT_FALSE(settings.explain);
+  EXPECT_FALSE(settings.strict);
   EXPECT_EQ(settings.engine, Engine::kCooperative);
   EXPECT_EQ(settings.soc, "Ascend910_9391");
   EXPECT_TRUE(settings.atlas_a3);
@@ -33,6 +35,7 @@ TEST(Settings, IllegalValuesAreToldAndIgnored) {
   EXPECT_THAT(told, HasSubstr("HCCLRUN_CHECK=Error is ignored: it must be warn or error"));
   EXPECT_THAT(told, HasSubstr("HCCLRUN_DIRECT=yes is ignored: it must be 0 or 1"));
   EXPECT_THAT(told, HasSubstr("HCCLRUN_EXPLAIN=on is ignored: it must be 0 or 1"));
+  EXPECT_THAT(told, HasSubstr("HCCLRUN_STRICT=true is ignored: it must be 0 or 1"));
   EXPECT_THAT(told, HasSubstr("HCCLRUN_SOC=Ascend is ignored: it must be the name of a chip"));
 }
 
