@@ -1,6 +1,7 @@
 #include "check/details.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -163,6 +164,21 @@ static std::string ShiftText(const OpDetail& d) {
                       left_out ? "left a call out" : "made a call too many", before);
 }
 
+// ". It was called in stream 0 by ranks 0-2, in stream 3 by rank 3"; streams are numbered by each rank.
+static std::string StreamsText(const OpDetail& d) {
+  std::map<uint32_t, std::vector<uint32_t>> ranks;
+  for (const OpDetail::Call& c : d.calls) {
+    if (c.posted) ranks[c.descriptor.stream].push_back(c.position.rank);
+  }
+  constexpr size_t kMost = 4;
+  if (ranks.empty() || ranks.size() > kMost) return "";
+  std::string text;
+  for (const auto& [stream, callers] : ranks)
+    absl::StrAppend(&text, text.empty() ? ". It was called in stream " : ", in stream ", stream,
+                    " by ", Ranks(callers));
+  return text;
+}
+
 std::string MismatchSentence(const Fault& f) {
   const OpDetail* d = OpOf(f);
   if (!d) return "the ranks' calls do not match";
@@ -218,7 +234,7 @@ std::string MismatchSentence(const Fault& f) {
           : "its arguments",
       ": ", groups.Text(" "), ShiftText(*d),
       "; the operation failed on all of them and moved no data, make all ranks call the same",
-      NumberingOf(d->communicator, d->calls));
+      StreamsText(*d), NumberingOf(d->communicator, d->calls));
 }
 
 std::string WindowOffsetsSentence(const Fault& f) {

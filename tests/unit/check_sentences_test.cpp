@@ -185,6 +185,7 @@ TEST(Sentences, CallsThatAreShiftedByOneAreCalledThat) {
               HasSubstr("ranks 0-1 called HcclAllReduce(count 16, fp32, sum); rank 2 called "
                         "HcclBarrier; rank 2 seems to have left a call out (before, #61 was like "
                         "the call of ranks 0-1, #62 like that of rank 2); the operation failed"));
+  EXPECT_THAT(SentenceOf(fault), HasSubstr(". It was called in stream 0 by ranks 0-2"));
   detail->shift = Shift{60, {2}, {0, 1}, false};
   EXPECT_THAT(SentenceOf(fault), HasSubstr("; rank 2 seems to have made a call too many ("));
   detail->shift->either = true;
