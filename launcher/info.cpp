@@ -58,6 +58,8 @@ int RunInfo() {
        "a wait for other ranks that is told");
   constexpr const char* kEngines[] = {"auto", "classic", "cooperative"};
   Line("HCCLRUN_ENGINE", kEngines[static_cast<int>(s.engine)], "who executes an operation");
+  Line("HCCLRUN_PROCESSORS", s.processors ? std::to_string(s.processors) : "as many as they may use",
+       "that ranks are taken to have");
   Line("HCCLRUN_ACCUMULATE", s.accumulate_fp32 ? "fp32" : "element",
        "what fp16 and bf16 are summed up in");
   Line("HCCLRUN_RANK_TABLE_WAIT", Seconds(s.rank_table_wait_ms),

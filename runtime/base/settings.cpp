@@ -76,6 +76,15 @@ int64_t MillisecondsVariable(const char* name, bool zero_is_legal = false) {
   return -1;
 }
 
+uint32_t NumberVariable(const char* name, uint32_t otherwise) {
+  const char* text = getenv(name);
+  uint32_t number;
+  if (!text) return otherwise;
+  if (absl::SimpleAtoi(text, &number) && number >= 1 && number <= 1024) return number;
+  Ignored(name, text, "a number from 1 to 1024");
+  return otherwise;
+}
+
 // Index of the value among `names`; the first is that of a variable that is not set.
 size_t Choice(const char* name, std::initializer_list<const char*> names) {
   const char* text = getenv(name);
@@ -96,15 +105,8 @@ Settings Read() {
   s.hbm_bytes = BytesVariable("HCCLRUN_HBM_SIZE", uint64_t{64} << 30);
   s.hbm_bytes = (s.hbm_bytes + (2u << 20) - 1) & ~uint64_t{(2u << 20) - 1};
   s.memory_bytes = BytesVariable("HCCLRUN_MEMORY", 0);
-  s.device_count = 8;
-  if (const char* text = getenv(kEnvDeviceCount)) {
-    uint32_t count;
-    if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= 1024) {
-      s.device_count = count;
-    } else {
-      Ignored(kEnvDeviceCount, text, "a number from 1 to 1024");
-    }
-  }
+  s.device_count = NumberVariable(kEnvDeviceCount, 8);
+  s.processors = NumberVariable("HCCLRUN_PROCESSORS", 0);
   s.connect_timeout_ms = MillisecondsVariable("HCCLRUN_CONNECT_TIMEOUT");
   s.exec_timeout_ms = MillisecondsVariable("HCCLRUN_EXEC_TIMEOUT");
   s.strict = Choice("HCCLRUN_STRICT", {"0", "1"}) == 1;

@@ -346,7 +346,8 @@ class Server {
     header->bytes = bytes;
     std::vector<pid_t> processes;
     for (const Client& c : clients_) processes.push_back(c.hello.pid);
-    header->processors = ProcessorCount(processes);
+    const uint32_t told = Settings::Get().processors;
+    header->processors = told ? told : ProcessorCount(processes);
     header->oversubscribed = ranks_ > header->processors;
     header->engine = static_cast<uint32_t>(Settings::Get().engine);
     header->accumulate_fp32 = Settings::Get().accumulate_fp32;

@@ -20,6 +20,7 @@ TEST(Settings, IllegalValuesAreToldAndIgnored) {
   setenv("HCCLRUN_STRICT", "true", 1);
   setenv("HCCLRUN_ENGINE", "cooperative", 1);
   setenv("HCCLRUN_SOC", "Ascend", 1);
+  setenv("HCCLRUN_PROCESSORS", "0", 1);
   setenv("HCCLRUN_ACCUMULATE", "FP32", 1);
   ::testing::internal::CaptureStderr();
   const Settings& settings = Settings::Get();
@@ -32,11 +33,14 @@ TEST(Settings, IllegalValuesAreToldAndIgnored) {
   EXPECT_EQ(settings.soc, "Ascend910_9391");
   EXPECT_TRUE(settings.atlas_a3);
   EXPECT_FALSE(settings.accumulate_fp32);
+  EXPECT_EQ(settings.processors, 0u);
   EXPECT_THAT(told, HasSubstr("HCCLRUN_CHECK=Error is ignored: it must be warn or error"));
   EXPECT_THAT(told, HasSubstr("HCCLRUN_DIRECT=yes is ignored: it must be 0 or 1"));
   EXPECT_THAT(told, HasSubstr("HCCLRUN_EXPLAIN=on is ignored: it must be 0 or 1"));
   EXPECT_THAT(told, HasSubstr("HCCLRUN_STRICT=true is ignored: it must be 0 or 1"));
   EXPECT_THAT(told, HasSubstr("HCCLRUN_SOC=Ascend is ignored: it must be the name of a chip"));
+  EXPECT_THAT(told,
+              HasSubstr("HCCLRUN_PROCESSORS=0 is ignored: it must be a number from 1 to 1024"));
 }
 
 struct Noted {
