@@ -16,10 +16,9 @@ namespace {
 // child's end.
 constexpr int kMaxFd = 1 << 16;
 std::array<std::atomic<uint64_t>, kMaxFd / 64> g_tracked;
-std::atomic<bool> g_in_child{false};
 
 void AfterForkInChild() {
-  g_in_child.store(true, std::memory_order_relaxed);
+  fork_guard::in_child.store(true, std::memory_order_relaxed);
   for (int word = 0; word < kMaxFd / 64; word++) {
     uint64_t bits = g_tracked[word].exchange(0, std::memory_order_relaxed);
     for (; bits; bits &= bits - 1) close(word * 64 + __builtin_ctzll(bits));
@@ -28,7 +27,7 @@ void AfterForkInChild() {
 
 }  // namespace
 
-bool InForkedChild() { return g_in_child.load(std::memory_order_relaxed); }
+std::atomic<bool> fork_guard::in_child{false};
 
 void TrackFd(int fd) {
   static std::once_flag once;

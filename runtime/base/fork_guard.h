@@ -4,10 +4,16 @@
 // calls in the child refuse (InForkedChild), and our exit handlers do nothing. A child that calls
 // exec needs none of this: all descriptors are CLOEXEC.
 
+#include <atomic>
+
 namespace hcclrun {
 
+namespace fork_guard {
+extern std::atomic<bool> in_child;
+}
+
 // True in a child made by fork() after the library came into use.
-bool InForkedChild();
+inline bool InForkedChild() { return fork_guard::in_child.load(std::memory_order_relaxed); }
 
 // A descriptor that a forked child must not keep. Async-signal-safe, any thread. -1 is ignored.
 void TrackFd(int fd);

@@ -107,8 +107,17 @@ std::vector<Injection> SplitInjections(const std::string& value) {
   return result;
 }
 
-void InjectAt(CallId call) {
+namespace {
+const Owns* Mishaps() {
   static const Owns* owns = OwnInjections();
+  return owns;
+}
+}  // namespace
+
+bool AnyInjection() { return Mishaps() != nullptr; }
+
+void InjectAt(CallId call) {
+  const Owns* owns = Mishaps();
   if (!owns) return;
   for (const std::unique_ptr<Own>& own : *owns) {
     const Injection& i = own->injection;

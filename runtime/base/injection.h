@@ -33,6 +33,8 @@ std::string ParseInjection(const std::string& text, Injection::What what, Inject
 std::string JoinInjections(const std::vector<std::string>& texts);
 std::vector<Injection> SplitInjections(const std::string& value);
 
+// Whether InjectAt() would do anything, ever.
+bool AnyInjection();
 // At the beginning of a call: does what is asked for, if anything.
 void InjectAt(CallId call);
 

@@ -70,12 +70,14 @@ ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
   if (StrictMode()) [[unlikely]]
     WatchClosedMemory(call);
   if (!noted_) return;
-  if (RankActivity* activity = Lifeline::Activity()) {
-    activity->call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
-    activity->inside.store(1, std::memory_order_relaxed);
+  static const bool injects = AnyInjection();
+  activity_ = Lifeline::Activity();
+  if (activity_) {
+    activity_->call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
+    activity_->inside.store(1, std::memory_order_relaxed);
     // One writer at a time, mostly: a call that is lost in the count does no harm.
-    activity->calls.store(activity->calls.load(std::memory_order_relaxed) + 1,
-                          std::memory_order_relaxed);
+    activity_->calls.store(activity_->calls.load(std::memory_order_relaxed) + 1,
+                           std::memory_order_relaxed);
     thread_ = Recorder::Thread();
   }
   if (thread_) {
@@ -83,18 +85,20 @@ ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
     thread_->entered.store(Recorder::Now(*Recorder::Mine()), std::memory_order_relaxed);
     thread_->inside.store(1, std::memory_order_relaxed);
   }
-  InjectAt(call);
+  if (injects) InjectAt(call);
 }
 
 ApiCall::~ApiCall() {
-  if (!noted_) return;
+  if (!activity_) return;
   if (thread_) {
-    Recorder::Go(thread_);
-    thread_->entered.store(Recorder::Now(*Recorder::Mine()), std::memory_order_relaxed);
+    // When a call that did not wait ended is known well enough from when it began.
+    if (Recorder::Waits(*thread_)) {
+      Recorder::Go(thread_);
+      thread_->entered.store(Recorder::Now(*Recorder::Mine()), std::memory_order_relaxed);
+    }
     thread_->inside.store(0, std::memory_order_relaxed);
   }
-  if (RankActivity* activity = Lifeline::Activity())
-    activity->inside.store(0, std::memory_order_relaxed);
+  activity_->inside.store(0, std::memory_order_relaxed);
 }
 
 int32_t ApiCall::Acl(const Fault& fault) {

@@ -10,6 +10,7 @@
 
 namespace hcclrun {
 
+struct RankActivity;
 struct Waiter;
 
 // Result codes (0 for no fault) as the table in check/fault_table.cpp
@@ -39,6 +40,7 @@ class ApiCall {
   void Tell(const Fault& fault, int32_t code, const char* ei_code);
   CallId call_;
   bool noted_;
+  RankActivity* activity_ = nullptr;
   Waiter* thread_ = nullptr;  // this thread's, in the flight recorder
 };
 

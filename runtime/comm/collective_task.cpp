@@ -43,6 +43,10 @@ CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descrip
                                std::shared_ptr<const VArguments> v)
     : comm_(std::move(comm)), descriptor_(descriptor), in_(in), out_(out), v_(std::move(v)) {
   if (v_) match_.emplace(*comm_, v_);
+  if (!v_ && IsExchange(comm_->view(), descriptor_)) {
+    exchanges_ = true;
+    descriptor_.flags |= kFlagExchange;
+  }
 }
 
 CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
@@ -63,6 +67,8 @@ CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
       execution_(other.execution_),
       owes_notice_(other.owes_notice_),
       helps_(other.helps_),
+      exchanges_(other.exchanges_),
+      exchange_(other.exchange_),
       run_(std::move(other.run_)) {
   queued_by = std::exchange(other.queued_by, 0);
   waiter = other.waiter;
@@ -70,8 +76,7 @@ CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
 }
 
 CollectiveTask::~CollectiveTask() {
-  if (started_ && !settled_)
-    comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
+  if (started_ && !settled_) comm_->DoneWith(descriptor_.sequence);
   if (!settled_) comm_->buffers().End(comm_->name(), descriptor_.stream, queued_by == 0);
   // One that its stream refused has not been called.
   if (queued_by != 0 && stage_ != Stage::kDone) {
@@ -115,10 +120,11 @@ bool CollectiveTask::TryPostNow(bool* last) {
   return true;
 }
 
+// An exchange is posted with its input, which those before it may still write.
 bool CollectiveTask::Prepare(const void* order) {
   // With HCCLRUN_STRICT the output is poisoned first, and an operation before this one may use it.
   if (StrictMode()) return false;
-  return order == Order() && (stage_ != Stage::kPost || TryPostNow());
+  return !exchanges_ && order == Order() && (stage_ != Stage::kPost || TryPostNow());
 }
 
 bool CollectiveTask::CanGoOn() const {
@@ -126,11 +132,16 @@ bool CollectiveTask::CanGoOn() const {
   const uint64_t k = descriptor_.sequence;
   switch (stage_) {
     case Stage::kPost:
-      return view.slot(k).epoch.load(std::memory_order_seq_cst) == k;
+      return exchanges_ ? comm_->PlaceIsFree(k) : SlotIsFree(view, k);
     case Stage::kMatch:
+      if (exchanges_) {
+        SlotFailure failure;
+        return exchange_.AllHere(view, descriptor_, &failure) ||
+               failure != SlotFailure::kNone;
+      }
       return Completed() || AllArrived(view, k) || FailureOf(view, k) != SlotFailure::kNone;
     case Stage::kTurn:
-      return view.header->done.completed.load(std::memory_order_seq_cst) >= k;
+      return IsItsTurn(view, k);
     case Stage::kRun:
       if (execution_ == Execution::kEachRank) return ClassicExecutor().CanAdvance(run_->run);
       return Completed() || EachRankChosen() ||
@@ -146,8 +157,9 @@ bool CollectiveTask::Step(Fault* fault) {
   const uint64_t k = descriptor_.sequence;
   switch (stage_) {
     case Stage::kPost:
-      return TryPostNow(&owes_notice_);
+      return exchanges_ ? PostExchange(fault) : TryPostNow(&owes_notice_);
     case Stage::kMatch:
+      if (exchanges_) return EndExchange(fault);
       if (!CanGoOn()) return false;
       HCCLRUN_STEP("match.over");
       stage_ = Stage::kTurn;
@@ -198,6 +210,52 @@ bool CollectiveTask::Step(Fault* fault) {
   return true;
 }
 
+// True when the stage has changed.
+bool CollectiveTask::PostExchange(Fault* fault) {
+  if (!comm_->PlaceIsFree(descriptor_.sequence)) return false;
+  char* in = nullptr;
+  if (Fault f = OwnAddress(in_, "sendBuf", &in)) {
+    *fault = std::move(f);
+    SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());  // as in BeginInStep()
+    stage_ = Stage::kDone;
+    return true;
+  }
+  if (StrictMode() && !std::exchange(poisoned_, true)) PoisonOutput();
+  const uint64_t now = note.BeforePost();
+  if (!exchange_.TryPost(*comm_, descriptor_, in, in_.bytes)) return false;
+  note.Posted(now);
+  stage_ = Stage::kMatch;
+  return true;
+}
+
+bool CollectiveTask::EndExchange(Fault* fault) {
+  const ControlView& view = comm_->view();
+  const uint64_t k = descriptor_.sequence;
+  SlotFailure failure;
+  if (!exchange_.AllHere(view, descriptor_, &failure)) {
+    if (failure == SlotFailure::kNone) return false;
+    Exchange::TellThoseInTheSlot(view, descriptor_, comm_->rank());
+    *fault = OperationFault(
+        failure == SlotFailure::kMismatch ? FaultKind::kMismatch : FaultKind::kWindowOffsets, view,
+        comm_->name(), comm_->rank(), k);
+    stage_ = Stage::kDone;
+    return true;
+  }
+  char* out = nullptr;
+  if (Fault f = OwnAddress(out_, "recvBuf", &out)) {
+    *fault = std::move(f);
+    SetAbort(view, AbortCause::kInternal, comm_->rank());
+  } else {
+    note.Started();
+    Path path;
+    exchange_.Deliver(*comm_, descriptor_, out, &path);
+    completed_ns_ = NowNs();
+    comm_->NotePath(path);
+  }
+  stage_ = Stage::kDone;
+  return true;
+}
+
 // Always true: the stage has changed.
 bool CollectiveTask::BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault) {
   if (Fault f = (this->*begin)()) {
@@ -228,6 +286,7 @@ bool CollectiveTask::GiveUp() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
   if (stage_ == Stage::kPost || stage_ == Stage::kDone) return true;
+  if (exchanges_) return Exchange::TakeBack(view, k, comm_->rank());
   if (Completed()) return false;
   HCCLRUN_STEP("giveup.begin");
   if (stage_ == Stage::kMatch) return TakeBackArrival(view, k);
@@ -371,10 +430,11 @@ Task::Progress CollectiveTask::Advance(Fault* fault) {
   if (progress == Progress::kDone) {
     if (StrictMode() && !*fault) PoisonInput();
     settled_ = true;
-    comm_->view().ranks[comm_->rank()].operations_done.fetch_add(1, std::memory_order_seq_cst);
+    comm_->DoneWith(descriptor_.sequence);
     // After an abort other processes may still be at it.
-    comm_->buffers().End(comm_->name(), descriptor_.stream,
-                         AbortOf(comm_->view()).cause == AbortCause::kNone);
+    if (comm_->buffers().shared())
+      comm_->buffers().End(comm_->name(), descriptor_.stream,
+                           AbortOf(comm_->view()).cause == AbortCause::kNone);
   }
   return progress;
 }
@@ -419,7 +479,7 @@ void CollectiveTask::WaitForProgress(int64_t limit_ns) {
   // who are still to come.
   uint32_t looks = 0;
   auto complete = [&] {
-    return stage_ == Stage::kMatch && !crowded && ++looks % 16 ? Completed() : ready();
+    return stage_ == Stage::kMatch && !crowded && !exchanges_ && ++looks % 16 ? Completed() : ready();
   };
   if (WaitPolicy::OfThread().Outlast(crowded, complete)) return;
   if (!waiting_) {  // the time-out begins; what a short wait took before does not count

@@ -8,6 +8,7 @@
 #include "collective/executor.h"
 #include "comm/communicator.h"
 #include "comm/control_block.h"
+#include "comm/exchange.h"
 #include "comm/execution_choice.h"
 #include "comm/v_matching.h"
 #include "device/task.h"
@@ -33,6 +34,13 @@ class CollectiveTask : public Task {
   CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor, const Buffer& in,
                  const Buffer& out, std::shared_ptr<const VArguments> v = nullptr);
 
+  // Goes on behind the post of an exchange that the caller has made.
+  void GoOnFrom(const Exchange& exchange) {
+    exchange_ = exchange;
+    stage_ = Stage::kMatch;
+    started_ = true;
+  }
+
   // Goes on where `other` stands, which is empty then: the task of a stream in place of one that was
   // advanced without one.
   CollectiveTask(CollectiveTask&& other) noexcept;
@@ -50,7 +58,7 @@ class CollectiveTask : public Task {
   bool RunsAfterFailure() const override { return true; }
   void OnStreamFailed() override { descriptor_.flags |= kFlagSkipped; }
   void WaitForProgress(int64_t limit_ns) override;
-  const void* Order() const override { return comm_.get(); }
+  const void* Order() const override { return exchanges_ ? nullptr : comm_.get(); }
   bool Prepare(const void* order) override;
   bool CheapToStart() const override { return true; }
   int64_t CompletedAtNs() const override { return completed_ns_; }
@@ -73,6 +81,8 @@ class CollectiveTask : public Task {
   Progress Go(Fault* fault);
   bool CanGoOn() const;
   bool TryPostNow(bool* last = nullptr);
+  bool PostExchange(Fault* fault);
+  bool EndExchange(Fault* fault);
   // One attempt at the current stage; false when it must wait.
   bool Step(Fault* fault);
   bool Completed() const;
@@ -118,6 +128,8 @@ class CollectiveTask : public Task {
   // wait for is mostly what it does next.
   bool owes_notice_ = false;
   bool helps_ = false;                  // kAllThreads: run_ is there
+  bool exchanges_ = false;              // goes from kMatch to kDone
+  mutable Exchange exchange_;           // remembers whom it has met
   std::unique_ptr<CollectiveRun> run_;  // from kRun on, but for an operation that is done alone
 };
 

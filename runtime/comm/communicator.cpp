@@ -16,6 +16,7 @@
 #include "collective/plan.h"
 #include "comm/abort.h"
 #include "comm/collective_task.h"
+#include "comm/exchange.h"
 #include "comm/hccl_buffers.h"
 #include "comm/hccl_env.h"
 #include "comm/matching.h"
@@ -29,6 +30,7 @@
 #include "shm/lifeline.h"
 #include "shm/private_copy.h"
 #include "shm/recorder.h"
+#include "shm/wait_policy.h"
 
 namespace hcclrun {
 namespace {
@@ -44,6 +46,9 @@ constexpr uint64_t ChunkBytes(uint32_t ranks, uint64_t smallest_buffer) {
   const uint64_t share = kChunkBytesOfAll / ranks & ~uint64_t{4095};
   return std::max(MinChunkBytes(ranks), std::min({smallest_buffer, kChunkBytes, share}));
 }
+
+// How often a call looks whether the others have come, some 20 to 50 ns apart.
+constexpr int kLooksInCall = 16;
 
 OperationNote RecordOperation(const Communicator& comm, const Descriptor& d,
                               const PathChoice& choice, uint64_t bytes) {
@@ -255,9 +260,14 @@ Fault Communicator::MakeArgumentRing() {
 
 Fault Communicator::Locate(const void* address, uint64_t bytes, const char* parameter,
                            Buffer* buffer) {
+  return IsKnown(address, bytes, buffer) ? Fault::None()
+                                         : LocateAnew(address, bytes, parameter, buffer);
+}
+
+bool Communicator::IsKnown(const void* address, uint64_t bytes, Buffer* buffer) {
   buffer->address = static_cast<char*>(const_cast<void*>(address));
   buffer->bytes = bytes;
-  if (bytes == 0) return Fault::None();
+  if (bytes == 0) return true;
   const uint64_t map_generation = MemoryMapGeneration(), window_generation = windows_->generation();
   for (const KnownMemory& known : known_) {
     const uint64_t at = uint64_t(buffer->address - known.whole.address);
@@ -267,9 +277,9 @@ Fault Communicator::Locate(const void* address, uint64_t bytes, const char* para
     buffer->heap_offset = known.whole.heap_offset + at;
     if (known.whole.window_offset != kNoWindow)
       buffer->window_offset = known.whole.window_offset + at;
-    return Fault::None();
+    return true;
   }
-  return LocateAnew(address, bytes, parameter, buffer);
+  return false;
 }
 
 Fault Communicator::FindPlace(const MemoryInfo& memory, const char* parameter,
@@ -383,16 +393,22 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
     if (Fault f = CheckBuffer(request.in, extents.in_bytes, in_name)) return f;
     if (Fault f = CheckBuffer(request.out, extents.out_bytes, out_name)) return f;
   }
-  if (Fault f = Ready()) return f;
-  if (!GoesOn()) {
+  if (suspended.load(std::memory_order_relaxed) || !GoesOn()) {
+    if (Fault f = Ready()) return f;
     if (Fault f = AsyncFault()) return f;
   }
-  if (Fault f = CheckStrict(*this, request)) return f;
+  if (config_.strict) {
+    if (Fault f = CheckStrict(*this, request)) return f;
+  }
   std::lock_guard<std::mutex> lock(issue_mutex_);
   PrefetchToPost(view(), next_sequence_, rank_);
   Buffer in, out;
-  if (Fault f = Locate(request.in, extents.in_bytes, in_name, &in)) return f;
-  if (Fault f = Locate(request.out, extents.out_bytes, out_name, &out)) return f;
+  if (!IsKnown(request.in, extents.in_bytes, &in)) {
+    if (Fault f = Locate(request.in, extents.in_bytes, in_name, &in)) return f;
+  }
+  if (!IsKnown(request.out, extents.out_bytes, &out)) {
+    if (Fault f = Locate(request.out, extents.out_bytes, out_name, &out)) return f;
+  }
 
   if (Overlap(in, out)) [[unlikely]] {
     if (Fault f = CheckOverlap(request, in, out)) return f;
@@ -440,11 +456,54 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   return Fault::None();
 }
 
+// An exchange needs no task at all if the others' calls come soon, as they mostly do: within the time
+// that queueing one and coming back to it would take. False: nothing has happened.
+bool Communicator::ExchangeAtOnce(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
+                                  Stream& stream, OperationNote note) {
+  if (StrictMode() || !IsExchange(view(), descriptor)) return false;  // a task poisons
+  Descriptor d = descriptor;
+  d.flags |= kFlagExchange;
+  char* const heap = heap_base(rank_);
+  Exchange exchange;
+  bool posted = false;
+  auto step = [&]() -> int64_t {
+    const uint64_t now = note.BeforePost();
+    if (!exchange.TryPost(*this, d, heap + in.heap_offset, in.bytes)) return 0;
+    posted = true;
+    note.Posted(now);
+    SlotFailure failure;
+    for (int looks = 0; !exchange.AllHere(view(), d, &failure); looks++) {
+      if (looks == kLooksInCall || failure != SlotFailure::kNone) return 0;
+      WaitPolicy::Pause();
+    }
+    Path path;
+    exchange.Deliver(*this, d, heap + out.heap_offset, &path);
+    NotePath(path);
+    const int64_t complete = NowNs();
+    note.Started();
+    note.Finished(complete, path == Path::kWindow ? PathTaken::kWindow : PathTaken::kBuffered);
+    DoneWith(d.sequence);
+    return complete;
+  };
+  auto keep = [&] {
+    auto task = std::make_unique<CollectiveTask>(shared_from_this(), descriptor, in, out);
+    task->note = note;
+    if (posted) task->GoOnFrom(exchange);
+    return task;
+  };
+  return stream.StepAtOnce(step, keep);
+}
+
 // One that is likely to be over at once needs no task of its own, nor a reference to this
 // communicator, which the caller holds.
 Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
                           const OpRequest& request, Stream& stream, OperationNote note) {
-  if (Fault f = buffers_->Begin(name(), descriptor.stream)) return f;
+  if (!request.v && !in.is_private && !out.is_private && !buffers_->shared() &&
+      ExchangeAtOnce(descriptor, in, out, stream, note))
+    return Fault::None();
+  if (buffers_->shared()) {
+    if (Fault f = buffers_->Begin(name(), descriptor.stream)) return f;
+  }
   if (!request.v && !buffers_->shared() && in.bytes + out.bytes <= kInlineBytes) {
     CollectiveTask task(std::shared_ptr<Communicator>(std::shared_ptr<void>(), this), descriptor, in,
                         out);
@@ -457,11 +516,50 @@ Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const 
   return stream.Enqueue(std::move(task));
 }
 
+// Where ranks exchange, operations_done is the first operation that is not done, and done_ahead_ has
+// those behind it that are; there are less than kRingSlots, since nobody has posted more. Two threads:
+// one raises the number and looks at the bits, the other sets a bit and looks at the number (all
+// seq_cst), so at least one sees the other, and who clears the bit raises the number. The last access
+// of this rank to the operation's descriptors comes before.
+void Communicator::DoneWith(uint64_t sequence) {
+  std::atomic<uint64_t>& done = view().ranks[rank_].operations_done;
+  if (!MayExchange(view())) {
+    done.fetch_add(1, std::memory_order_seq_cst);
+    return;
+  }
+  uint64_t next = sequence;
+  if (!done.compare_exchange_strong(next, sequence + 1, std::memory_order_seq_cst)) {
+    done_ahead_.fetch_or(uint64_t{1} << (sequence % kRingSlots), std::memory_order_seq_cst);
+    next = done.load(std::memory_order_seq_cst);
+  } else {
+    next = sequence + 1;
+  }
+  for (;;) {
+    const uint64_t bit = uint64_t{1} << (next % kRingSlots);
+    if (!(done_ahead_.load(std::memory_order_seq_cst) & bit)) break;
+    if (done_ahead_.fetch_and(~bit, std::memory_order_seq_cst) & bit) {
+      uint64_t expected = next;  // else it was the bit of a later operation
+      if (!done.compare_exchange_strong(expected, next + 1, std::memory_order_seq_cst))
+        done_ahead_.fetch_or(bit, std::memory_order_seq_cst);
+    }
+    next = done.load(std::memory_order_seq_cst);
+  }
+  view().header->event.Notify();  // whoever waits for a place or a turn
+}
+
+bool Communicator::PlaceIsFree(uint64_t sequence) {
+  if (sequence < free_places_.load(std::memory_order_acquire)) return true;
+  const uint64_t free = DoneByAll(view()) + kRingSlots;
+  free_places_.store(free, std::memory_order_release);
+  return sequence < free;
+}
+
 Fault Communicator::AsyncFault() const {
   if (!connected()) return meeting_ ? meeting_->Outcome() : Fault::None();
   Abort abort = AbortOf(view());
   if (abort.cause == AbortCause::kNone) return Fault::None();
-  const uint64_t here = view().header->done.completed.load(std::memory_order_seq_cst);
+  uint64_t here = view().header->done.completed.load(std::memory_order_seq_cst);
+  if (MayExchange(view())) here = std::max(here, DoneByAll(view()));
   switch (abort.cause) {
     case AbortCause::kRankFailed:
       // A rank that failed because another one had left before is not the cause.

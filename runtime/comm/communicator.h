@@ -155,6 +155,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // Of V operations; there from the first one on.
   ArgumentRing& arguments() { return *arguments_; }
 
+  // This rank is done with the operation, well or not: it looks at nothing of it any more.
+  void DoneWith(uint64_t sequence);
+  // Whether the rank may post operation `sequence` for an exchange.
+  bool PlaceIsFree(uint64_t sequence);
+
   StallWatch& stall() { return stall_; }
   uint32_t record() const { return record_; }  // its id in the flight recorder (shm/recorder.h)
   // What rank r is in hcclrun's job; -1 when that is not known (shm/job_ranks.h).
@@ -185,6 +190,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Fault FindPlace(const MemoryInfo& memory, const char* parameter, Buffer* buffer) const;
   // Under issue_mutex_.
   Fault Locate(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
+  bool IsKnown(const void* address, uint64_t bytes, Buffer* buffer);
   Fault LocateAnew(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
   // Buffers that overlap in a way that has no meaning: a warning, or with HCCLRUN_STRICT a fault.
   Fault CheckOverlap(const OpRequest& request, const Buffer& in, const Buffer& out);
@@ -194,6 +200,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void WarnOfUnfinished() const;
   Fault Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
               const OpRequest& request, Stream& stream, OperationNote note);
+  bool ExchangeAtOnce(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
+                      Stream& stream, OperationNote note);
   // As AsyncFault(), where that is mostly nothing.
   bool GoesOn() const {
     return connected() && view().header->abort_word.load(std::memory_order_seq_cst) == 0;
@@ -228,6 +236,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<uint64_t> next_transfer_[2];
   // Peers whose channel has pages, by TransferEnd; likewise.
   std::vector<bool> has_channel_[2];
+  // Operations that are done while one before them is not: bit sequence % kRingSlots.
+  std::atomic<uint64_t> done_ahead_{0};
+  // Below, places are known to be free (release, acquire).
+  std::atomic<uint64_t> free_places_{0};
   std::mutex stage_mutex_;
   // Stored under stage_mutex_ when the pages are there (release), read without (acquire).
   std::atomic<bool> stages_committed_{false};

@@ -24,10 +24,12 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLayoutVersion = 7;  // of everything that travels between processes
+inline constexpr uint32_t kLayoutVersion = 8;  // of everything that travels between processes
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;
+inline constexpr uint32_t kMostExchangers = 16;  // ranks, and bytes of a rank's input, of an exchange
+inline constexpr uint64_t kExchangeBytes = 128;
 inline constexpr uint32_t kNoRank = 0xffffffff;
 inline constexpr uint64_t kNoWindow = UINT64_MAX;
 
@@ -66,6 +68,12 @@ enum DescriptorFlag : uint8_t {
   kFlagPrivateOut = 8,
   kFlagSkipped = 16,  // its stream stops after a failure: the operation fails on all ranks
   kFlagStaged = 32,   // its stage buffers have pages: any process may write to them
+  kFlagExchange = 64,  // posted for an exchange
+};
+
+// The input of a rank of an exchange, where it is too long for the descriptor.
+struct alignas(64) ExchangeInput {
+  char bytes[kExchangeBytes];
 };
 
 // One operation under way. The slot serves operation `epoch`; sequence k uses slot k % kRingSlots.
@@ -98,6 +106,31 @@ enum DescriptorFlag : uint8_t {
 // But for 5, arrived, reference, failure, left and barrier grow by seq_cst read-modify-writes: they
 // are also conditions of EventCount waits. `posted` is written by one rank and only read by the
 // others.
+//
+// Exchanges. Where every rank has a processor, the time of an operation of a few bytes is that of the
+// cache lines which go to and fro. So its ranks do not use the slot at all: each writes its input
+// beside its descriptor (in the place of the offsets, which nobody needs then, or behind), stores
+// posted[rank] = k + 1 (release), waits until all have, compares every descriptor with its own, and
+// makes its own output of all inputs. Whether an operation is an exchange follows from what must agree
+// (comm/exchange.h), so if one rank comes for an exchange and another for something else it is a
+// mismatch. Nobody touches another's buffers. Who gives up takes its call back (posted[rank] = 0),
+// unless all have come by then: who has not seen all calls there at once never will.
+//  6. Nobody counts in the slot, so each rank says for itself how far it is: operations_done is the
+//     number of the first operation that it is not done with. A rank may post operation k + kRingSlots
+//     in its place once every rank is done with k; an operation that is none counts as complete, and
+//     its slot as recycled, when all are done with it, which anybody may note who waits for it:
+//     `completed` is raised to the least operations_done by compare-exchange, which cannot pass an
+//     operation under way, since its ranks are not done with it, nor one that has been completed
+//     otherwise; and `epoch` is set to k by who has set it to kEpochOfNobody before, again by
+//     compare-exchange, and then reset the counters.
+//  7. An operation that is queued behind an exchange in its stream is not posted before the exchange
+//     is over on this rank: others might execute it and use a buffer which that still writes. Nor is
+//     an exchange posted before all in front of it is over: its input might not be there.
+//  8. In an operation to which some ranks came for an exchange and some did not, the former find the
+//     others' descriptors. The latter wait in the slot and must find `failure`: before a rank of the
+//     former leaves with a failure, and when one of the latter posts, it makes sure that its own post
+//     is visible and then looks for the other kind (seq_cst), so at least one of both sees the other
+//     and sets `failure`.
 struct alignas(64) Slot {
   std::atomic<uint64_t> epoch;
   std::atomic<uint32_t> arrived;
@@ -114,6 +147,8 @@ struct alignas(64) Slot {
                                       // complete
   Claims claims;
 };
+
+inline constexpr uint64_t kEpochOfNobody = UINT64_MAX;  // the slot is being reset
 
 enum class SlotFailure : uint32_t { kNone = 0, kMismatch = 1, kWindowOffsets = 2 };
 
@@ -139,7 +174,8 @@ struct alignas(64) RankRecord {
   uint64_t stage_a, stage_b;         // HCCL buffers: offsets in the rank's heap
   uint64_t stage_bytes;              // of each
   // Operations and calls of sends and receives that this rank is done with, well or not. Below
-  // `issued` and `transfers`, it still owes its peers something.
+  // `issued` and `transfers`, it still owes its peers something. Where ranks exchange, all operations
+  // below operations_done are done.
   std::atomic<uint64_t> operations_done;
   std::atomic<uint64_t> transfers_done;
   uint32_t server;  // constants, for comm/places.h; equal numbers mean the same server
@@ -230,6 +266,7 @@ struct ControlView {
   WindowEntry* windows = nullptr;       // [2][ranks]
   Slot* slots = nullptr;                // [kRingSlots]
   PostedCall* calls = nullptr;          // [kRingSlots][ranks]
+  ExchangeInput* inputs = nullptr;      // [kRingSlots][ranks], of few ranks
   RankEvent* rank_events = nullptr;     // [ranks]
   TransferChannel* channels = nullptr;  // [ranks][ranks]: sender, receiver
 
@@ -251,6 +288,13 @@ struct ControlView {
   }
   Descriptor& descriptor(uint64_t sequence, uint32_t rank) const {
     return call_of(sequence, rank).call;
+  }
+  // Where the input of a rank of an exchange is.
+  char* exchanged(uint64_t sequence, uint32_t rank, uint64_t bytes) const {
+    Descriptor& d = descriptor(sequence, rank);
+    static_assert(offsetof(Descriptor, out_offset) == offsetof(Descriptor, in_offset) + 8);
+    return bytes <= 16 ? reinterpret_cast<char*>(&d.in_offset)
+                       : inputs[sequence % kRingSlots * size + rank].bytes;
   }
   EventCount& event_of(uint32_t rank) const { return rank_events[rank].event; }
   // Through which `rank`, as `end`, meets `peer`.
@@ -284,6 +328,8 @@ struct ControlView {
     v.windows = reinterpret_cast<WindowEntry*>(take(sizeof(WindowEntry) * ranks * 2));
     v.slots = reinterpret_cast<Slot*>(take(sizeof(Slot) * kRingSlots));
     v.calls = reinterpret_cast<PostedCall*>(take(sizeof(PostedCall) * kRingSlots * ranks));
+    v.inputs = reinterpret_cast<ExchangeInput*>(
+        take(ranks <= kMostExchangers ? sizeof(ExchangeInput) * kRingSlots * ranks : 0));
     v.rank_events = reinterpret_cast<RankEvent*>(take(sizeof(RankEvent) * ranks));
     at = (at + kPage - 1) & ~(kPage - 1);
     v.channels = reinterpret_cast<TransferChannel*>(take(sizeof(TransferChannel) * ranks * ranks));

@@ -1,24 +1,35 @@
 #include "comm/matching.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/clock.h"
 #include "base/step.h"
 #include "comm/details.h"
+#include "comm/exchange.h"
 #include "comm/v_matching.h"
 
 namespace hcclrun {
 namespace {
 
-// Window calls must name the same place of the symmetric heap on every rank (semantics
-// A.10). Other operations take the window path for reasons that hardware does not have, and
-// by their real addresses.
+// Gives the slot to operation `next`.
+void Recycle(Slot& slot, uint64_t next) {
+  slot.arrived.store(0, std::memory_order_relaxed);
+  slot.reference.store(0, std::memory_order_relaxed);
+  slot.failure.store(0, std::memory_order_relaxed);
+  slot.left.store(0, std::memory_order_relaxed);
+  slot.barrier.store(0, std::memory_order_relaxed);
+  slot.claims.Reset();
+  slot.epoch.store(next, std::memory_order_seq_cst);  // publishes the resets
+}
+
+}  // namespace
+
 bool SameWindows(const Descriptor& a, const Descriptor& b) {
   if (!(a.flags & kFlagWindow) || !UsesWindows(static_cast<Op>(a.op))) return true;
   return a.in_window == b.in_window && a.out_window == b.out_window;
 }
 
-// The first failure of a slot counts.
 void Fail(Slot& slot, SlotFailure failure) {
   uint32_t none = 0;
   if (failure != SlotFailure::kNone) {
@@ -27,7 +38,39 @@ void Fail(Slot& slot, SlotFailure failure) {
   }
 }
 
-}  // namespace
+bool SlotIsFree(const ControlView& view, uint64_t sequence) {
+  Slot& slot = view.slot(sequence);
+  uint64_t epoch = slot.epoch.load(std::memory_order_seq_cst);
+  if (epoch == sequence) return true;
+  if (!MayExchange(view) || epoch > sequence || DoneByAll(view) + kRingSlots <= sequence)
+    return false;
+  // All are done with what was in it last: exchanges, which leave no trace, or an operation that some
+  // took for one.
+  if (!slot.epoch.compare_exchange_strong(epoch, kEpochOfNobody, std::memory_order_seq_cst))
+    return epoch == sequence;
+  Recycle(slot, sequence);
+  view.header->event.Notify();
+  return true;
+}
+
+bool IsItsTurn(const ControlView& view, uint64_t sequence) {
+  std::atomic<uint64_t>& completed = view.header->done.completed;
+  uint64_t so_far = completed.load(std::memory_order_seq_cst);
+  if (so_far >= sequence) return true;
+  if (!MayExchange(view)) return false;
+  const uint64_t done = std::min(DoneByAll(view), sequence);
+  while (so_far < done &&
+         !completed.compare_exchange_weak(so_far, done, std::memory_order_seq_cst)) {
+  }
+  return std::max(so_far, done) >= sequence;
+}
+
+uint64_t DoneByAll(const ControlView& view) {
+  uint64_t done = UINT64_MAX;
+  for (uint32_t r = 0; r < view.size; r++)
+    done = std::min(done, view.ranks[r].operations_done.load(std::memory_order_seq_cst));
+  return done;
+}
 
 const char* FirstDifference(const Descriptor& a, const Descriptor& b) {
   if (a.op != b.op) return "operation";
@@ -48,7 +91,7 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
   Slot& slot = view.slot(k);
   // Pairs with the recycler's store: its resets, and everybody's last reads of the old descriptors,
   // come before.
-  if (slot.epoch.load(std::memory_order_seq_cst) != k) return false;
+  if (!SlotIsFree(view, k)) return false;
   HCCLRUN_STEP("post.free");
   PostedCall& mine = view.call_of(k, rank);
   if (v) {
@@ -59,7 +102,9 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
   }
   if (descriptor.flags & kFlagSkipped) Fail(slot, SlotFailure::kMismatch);
   HCCLRUN_STEP("post.written");
-  mine.posted.store(k + 1, v ? std::memory_order_seq_cst : std::memory_order_release);
+  const bool exchanges = MayExchange(view);
+  mine.posted.store(k + 1,
+                    v || exchanges ? std::memory_order_seq_cst : std::memory_order_release);
   view.ranks[rank].posted.store(k + 1, std::memory_order_relaxed);
 
   HCCLRUN_STEP("post.posted");
@@ -73,6 +118,11 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
                  : !SameWindows(first, descriptor)   ? SlotFailure::kWindowOffsets
                                                      : SlotFailure::kNone);
     }
+  }
+  for (uint32_t r = 0; exchanges && r < view.size; r++) {
+    if (view.posted_by(k, r).load(std::memory_order_seq_cst) == k + 1 &&
+        (view.descriptor(k, r).flags & kFlagExchange))
+      Fail(slot, SlotFailure::kMismatch);
   }
   const bool is_reference = reference == 0 || reference > view.size;
   if (v && v->Differs(k, is_reference ? kNoRank : reference - 1))
@@ -127,21 +177,6 @@ void PrefetchToPost(const ControlView& view, uint64_t sequence, uint32_t rank) {
   __builtin_prefetch(&view.slot(sequence), 1, 3);
 }
 
-namespace {
-
-// Gives the slot to operation sequence + kRingSlots.
-void Recycle(Slot& slot, uint64_t sequence) {
-  slot.arrived.store(0, std::memory_order_relaxed);
-  slot.reference.store(0, std::memory_order_relaxed);
-  slot.failure.store(0, std::memory_order_relaxed);
-  slot.left.store(0, std::memory_order_relaxed);
-  slot.barrier.store(0, std::memory_order_relaxed);
-  slot.claims.Reset();
-  slot.epoch.store(sequence + kRingSlots, std::memory_order_seq_cst);  // publishes the resets
-}
-
-}  // namespace
-
 void Complete(const ControlView& view, uint64_t sequence, int64_t at_ns, bool alone) {
   Completions& done = view.header->done;
   Slot& slot = view.slot(sequence);
@@ -162,7 +197,7 @@ void Complete(const ControlView& view, uint64_t sequence, int64_t at_ns, bool al
   HCCLRUN_STEP("complete.stored");
   // Afterwards: what the slot says of a later operation must not be taken for this one's, so whoever
   // sees it (acquire) sees that this one is complete.
-  if (alone) Recycle(slot, sequence);
+  if (alone) Recycle(slot, sequence + kRingSlots);
   HCCLRUN_STEP("complete.silent");
   view.header->event.Notify();  // also those that wait for the slot
 }
@@ -196,7 +231,7 @@ void Leave(const ControlView& view, uint64_t sequence) {
   if (slot.left.fetch_add(1, std::memory_order_seq_cst) + 1 != view.size) return;
   HCCLRUN_STEP("leave.last");
   const bool failed = slot.failure.load(std::memory_order_seq_cst) != 0;
-  Recycle(slot, sequence);
+  Recycle(slot, sequence + kRingSlots);
   HCCLRUN_STEP("leave.recycled");
   if (failed) {
     Complete(view, sequence, NowNs(), false);

@@ -24,6 +24,21 @@ bool TryPost(const ControlView& view, uint32_t rank, const Descriptor& descripto
 // parameters as in the API.
 const char* FirstDifference(const Descriptor& a, const Descriptor& b);
 
+// Window calls must name the same place of the symmetric heap on every rank (semantics A.10). Other
+// operations take the window path for reasons that hardware does not have, and by their real
+// addresses.
+bool SameWindows(const Descriptor& a, const Descriptor& b);
+
+// The first failure of a slot counts.
+void Fail(Slot& slot, SlotFailure failure);
+
+// Whether the slot serves the operation now, and whether all operations before it are complete.
+// Where ranks exchange that may be so without having been noted, which is made up for.
+bool SlotIsFree(const ControlView& view, uint64_t sequence);
+bool IsItsTurn(const ControlView& view, uint64_t sequence);
+// Where ranks exchange: all ranks are done with all operations below.
+uint64_t DoneByAll(const ControlView& view);
+
 inline SlotFailure FailureOf(const ControlView& view, uint64_t sequence) {
   return static_cast<SlotFailure>(view.slot(sequence).failure.load(std::memory_order_seq_cst));
 }

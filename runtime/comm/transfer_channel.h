@@ -25,7 +25,7 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kTransferSlots = 2;  // a batch may post two items of a pair at once
+inline constexpr uint32_t kTransferSlots = 32;  // so many transfers of a pair may be announced
 inline constexpr uint64_t kTransferPart = uint64_t{64} << 10;
 
 // One end's side of a transfer: plain data, immutable from posting to leaving.

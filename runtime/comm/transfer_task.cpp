@@ -101,7 +101,19 @@ void TransferTask::PoisonReceives() {
 }
 
 void TransferTask::OnStreamFailed() {
-  for (Transfer& t : transfers_) t.call.is_skipped = 1;
+  for (Transfer& t : transfers_) {
+    if (t.stage == Stage::kPost) t.call.is_skipped = 1;
+  }
+}
+
+const void* TransferTask::Order() const {
+  if (transfers_.size() != 1 || transfers_[0].buffer.is_private) return nullptr;
+  const Transfer& t = transfers_[0];
+  return &comm_->view().channel(comm_->rank(), t.end, t.peer).called[t.end];
+}
+
+bool TransferTask::Prepare(const void* order) {
+  return order && order == Order() && (transfers_[0].stage != Stage::kPost || TryPostAll());
 }
 
 TransferSlot& TransferTask::SlotOf(const Transfer& t) const {
@@ -309,6 +321,7 @@ Task::Progress TransferTask::Go(Fault* fault) {
     if (StrictMode()) PoisonReceives();
     // What was queued behind a failure must not meet what the peer had announced before it.
     if (Fault f = comm_->AsyncFault()) {
+      for (const Transfer& t : transfers_) GiveUp(t);
       *fault = std::move(f);
       return Progress::kDone;
     }

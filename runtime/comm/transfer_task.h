@@ -53,6 +53,11 @@ class TransferTask : public Task {
   bool RunsAfterFailure() const override { return true; }
   void OnStreamFailed() override;
   void WaitForProgress(int64_t limit_ns) override;
+  // Sends of a pair of ranks only read their buffers, and its receives are written in their order: a
+  // part of a transfer is moved by an end that is done with those before it. So both may be announced
+  // while others of the same end of the same channel are before them, but nothing else.
+  const void* Order() const override;
+  bool Prepare(const void* order) override;
   bool CheapToStart() const override { return true; }
   int64_t CompletedAtNs() const override { return completed_ns_; }
   bool Uses(const MemoryInfo& memory) const override;

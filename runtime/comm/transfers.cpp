@@ -30,7 +30,7 @@ OperationNote RecordTransfer(uint32_t comm, const Transfer& t) {
 }  // namespace
 
 // Both ends do this before they touch the channel; what has pages stays as it is. Few pairs of many
-// ranks talk to each other, and the table of all is large: 335 MB for 1024 ranks.
+// ranks talk to each other, and the table of all is large: 4.4 GB for 1024 ranks.
 Fault Communicator::CommitChannel(TransferEnd end, uint32_t peer) {
   std::vector<bool>& there = has_channel_[end];
   there.resize(size_);

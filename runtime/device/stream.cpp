@@ -38,14 +38,6 @@ Fault GivingUpInside() {
                "giving up the tasks of a stream inside a host function that runs in it");
 }
 
-// For reports: the calling thread waits for a stream.
-void NoteHostWaits(uint32_t stream) {
-  Waiting waiting;
-  waiting.kind = WaitKind::kStream;
-  waiting.target = stream;
-  if (Waiter* thread = Recorder::Thread()) Recorder::Wait(thread, waiting);
-}
-
 int32_t ThreadId() {
   thread_local const int32_t id = static_cast<int32_t>(gettid());
   return id;
@@ -143,7 +135,7 @@ Fault Stream::Enqueue(std::unique_ptr<Task> task, std::atomic<uint64_t>* ticket)
   Lock lock(mutex_);
   if (closed_) return Fault(FaultKind::kStreamAborted, {reinterpret_cast<uintptr_t>(handle_)});
   if (fault_returned_) {
-    fault_ = Fault();
+    KeepFault(Fault());
     fault_returned_ = false;
     dropping_ = false;
   }
@@ -217,11 +209,35 @@ bool Stream::RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&)) {
   return true;
 }
 
+// Of StepAtOnce(): one more is queued and, unless `complete_ns` is 0, complete.
+void Stream::CountStep(int64_t complete_ns) {
+  queued_++;
+  t_last_task = static_cast<uint32_t>(queued_);
+  if (complete_ns) {
+    last_completed_ns_ = complete_ns;
+    completed_++;
+  }
+  if (!waiter_) return;
+  waiter_->queued.store(queued_, std::memory_order_relaxed);
+  waiter_->completed.store(completed_, std::memory_order_relaxed);
+}
+
+// A front that has been advanced once and waits.
+void Stream::KeepFront(std::unique_ptr<Task> front) {
+  front->queued_by = ThreadId();
+  front->waiter = waiter_;
+  tasks_.push_front(std::move(front));
+  front_started_ = true;
+  front_waits_ = true;
+  TellWorker(Wake::kSoon);
+}
+
 Fault Stream::Synchronize(int64_t timeout_ms) {
   if (RunsInThisThread()) {
     return Fault(FaultKind::kNotSupported,
                  "waiting for a stream inside a host function that runs in it");
   }
+  if (Quiet()) return Fault::None();
   Deadline deadline = Deadline::After(timeout_ms);
   Lock lock(mutex_);
   const uint64_t aborts = aborts_;
@@ -252,6 +268,14 @@ bool Stream::Idle() {
   return completed_ == queued_;
 }
 
+// Read in this order: what is complete now was queued before, so equal numbers say that there was an
+// instant without a task. A fault is there before its task counts as complete.
+bool Stream::Quiet() const {
+  const uint64_t completed = completed_.load(std::memory_order_acquire);
+  return completed == queued_.load(std::memory_order_acquire) &&
+         !has_fault_.load(std::memory_order_acquire);
+}
+
 void Stream::SetStopOnFailure(bool stop) {
   Lock lock(mutex_);
   stop_on_failure_ = stop;
@@ -267,7 +291,7 @@ Fault Stream::Abort(int32_t code) {
   Lock lock(mutex_);
   aborts_++;
   abort_code_ = code;
-  fault_ = Fault();
+  KeepFault(Fault());
   fault_returned_ = false;
   dropping_ = false;
   GiveUp(lock, queued_);
@@ -358,23 +382,32 @@ void Stream::CatchUp() {
   if (completed_ < queued_ && !t_running) RunWhatCan(lock, queued_);
 }
 
+void Stream::KeepFault(Fault fault) {
+  fault_ = std::move(fault);
+  has_fault_.store(bool(fault_), std::memory_order_release);
+}
+
 bool Stream::HostMayDrive() const {
   return tasks_.empty() || worker_state_ == Worker::kUnavailable || !tasks_.front()->NeedsWorker();
 }
 
 // Waits until `until` tasks are complete; false when the deadline passed first.
 bool Stream::WaitLocked(Lock& lock, uint64_t until, Deadline deadline) {
-  if (completed_ < until) NoteHostWaits(id_);
-  while (completed_ < until) {
+  if (completed_ >= until) return true;
+  Recorder::WillWait(id_);
+  bool in_time = true;
+  while (completed_ < until && in_time) {
     if (!driven_ && HostMayDrive()) Drive(lock, Driver::kHost, until, deadline);
-    if (completed_ >= until) return true;
-    if (deadline.passed()) return false;
-    if (driven_ || !HostMayDrive()) Sleep(lock, deadline);
+    if (completed_ >= until) break;
+    in_time = !deadline.passed();
+    if (in_time && (driven_ || !HostMayDrive())) Sleep(lock, deadline);
   }
-  return true;
+  Recorder::NothingAwaited();
+  return in_time;
 }
 
 void Stream::Sleep(Lock& lock, Deadline deadline) {
+  Recorder::Sleeps();
   sleepers_++;
   progress_.wait_for(lock, std::chrono::nanoseconds(deadline.Remaining(EventCount::kSliceNs)));
   sleepers_--;
@@ -522,7 +555,7 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
   done.reset();
   lock.lock();
   if (fault && !fault_) {
-    fault_ = std::move(fault);
+    KeepFault(std::move(fault));
     fault_returned_ = false;
     dropping_ = stop_on_failure_;
   }

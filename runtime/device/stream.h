@@ -88,6 +88,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // then the front of the queue. False, and nothing has happened, when the stream is not idle or not
   // in order: then Enqueue().
   bool RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&));
+  // As RunAtOnce(), for what takes no longer than a lock may be held: `step` runs under the stream's
+  // and returns when it was complete (NowNs() time), or 0 if that was not all.
+  template <class Step, class Keep>
+  bool StepAtOnce(Step step, Keep keep) {
+    Lock lock(mutex_);
+    if (driven_ || !tasks_.empty() || closed_ || abandoned_ || dropping_ || fault_) return false;
+    const int64_t complete_ns = step();
+    CountStep(complete_ns);
+    if (complete_ns == 0) KeepFront(keep());
+    return true;
+  }
   // Waits for everything queued so far, driving the stream when nobody else does; returns the first
   // asynchronous fault. timeout_ms < 0 = forever.
   Fault Synchronize(int64_t timeout_ms);
@@ -139,12 +150,23 @@ class Stream : public std::enable_shared_from_this<Stream> {
   enum class Worker { kNone, kAsleep, kLooking, kUnavailable };
   using Lock = std::unique_lock<std::mutex>;
 
+  // Written under mutex_.
+  struct Counted : std::atomic<uint64_t> {
+    Counted() : std::atomic<uint64_t>(0) {}
+    operator uint64_t() const { return load(std::memory_order_relaxed); }
+    void operator++(int) { *this += 1; }
+    void operator+=(uint64_t more) { store(*this + more, std::memory_order_release); }
+  };
+
   Stream(const std::shared_ptr<Context>& context, Device* device, uint32_t id, uint32_t priority,
          uint32_t flags);
   void GiveUp(Lock& lock, uint64_t until);
   void RunWhatCan(Lock& lock, uint64_t until);
   void FindUsers(const MemoryInfo& memory, const char* call,
                  const std::shared_ptr<void>& kept, std::string* first);
+  void CountStep(int64_t complete_ns);
+  void KeepFront(std::unique_ptr<Task> front);
+  bool Quiet() const;
   bool HostMayDrive() const;
   bool WaitLocked(Lock& lock, uint64_t until, Deadline deadline);
   void Sleep(Lock& lock, Deadline deadline);
@@ -175,8 +197,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Only the driver pops, and uses the front outside the lock: while it is in Advance() the front may
   // be gone already.
   std::deque<std::unique_ptr<Task>> tasks_;
-  uint64_t queued_ = 0;     // tasks ever queued; the number of the last one is its ticket
-  uint64_t completed_ = 0;  // tasks ever finished or dropped
+  // Tasks ever queued; the number of the last one is its ticket. This, the next and has_fault_ are read
+  // without the lock by Quiet().
+  Counted queued_;
+  Counted completed_;       // tasks ever finished or dropped
   int sleepers_ = 0;        // threads in progress_
   int watchers_ = 0;        // those of them that wait for the end of a step
   bool driven_ = false;     // somebody holds the role
@@ -196,7 +220,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t patience_lost_ = 0;  // with the task of this number, which is user code: see RunWhatCan()
   bool stop_on_failure_ = false;
   bool dropping_ = false;  // a task failed under stop-on-failure
-  Fault fault_;            // the first asynchronous fault
+  void KeepFault(Fault fault);
+  Fault fault_;            // the first asynchronous fault; changed by KeepFault()
+  std::atomic<bool> has_fault_{false};
   bool fault_returned_ = false;
   std::atomic<bool> closing_{false};  // Close() was called
   Worker worker_state_ = Worker::kNone;

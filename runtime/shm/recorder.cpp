@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "base/fork_guard.h"
 #include "base/thread_value.h"
@@ -252,7 +253,15 @@ void Recorder::Release(Waiter* waiter) {
 
 Waiter* Recorder::Thread() { return Mine() ? ThreadValue<ThreadPlace>::Get().waiter : nullptr; }
 
+void Recorder::NoteAwaited() {
+  Waiting w;
+  w.kind = WaitKind::kStream;
+  w.target = std::exchange(awaited_, 0) - 1;
+  Wait(Thread(), w);
+}
+
 void Recorder::Wait(Waiter* waiter, const Waiting& w) {
+  Sleeps();
   if (!waiter) return;
   Waiter& now = *waiter;
   const auto kind = static_cast<uint32_t>(w.kind);

@@ -257,12 +257,25 @@ class Recorder {
 
   // `waiter` may be null. Repeated with the same facts it costs a few loads.
   static void Wait(Waiter* waiter, const Waiting& waiting);
+  // The calling thread is about to wait for a stream, and is noted as such when it first goes to sleep
+  // for it: in Wait(), for what the stream itself waits for, or in Sleeps(). NothingAwaited() when it
+  // is over.
+  static void WillWait(uint32_t stream) { awaited_ = uint64_t{stream} + 1; }
+  static void NothingAwaited() { awaited_ = 0; }
+  static void Sleeps() {
+    if (awaited_) NoteAwaited();
+  }
   static void Go(Waiter* waiter) {
     if (waiter) waiter->kind.store(0, std::memory_order_relaxed);
   }
+  static bool Waits(const Waiter& waiter) {
+    return waiter.kind.load(std::memory_order_relaxed) != 0;
+  }
 
  private:
+  static void NoteAwaited();
   static inline std::atomic<const RecorderView*> mine_{nullptr};
+  static inline thread_local uint64_t awaited_ = 0;  // stream + 1
 };
 
 inline uint64_t OperationNote::Now() { return Recorder::Now(*Recorder::Mine()); }

@@ -21,6 +21,14 @@ class WaitPolicy {
   // Of the calling thread.
   static WaitPolicy& OfThread();
 
+  static void Pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    asm volatile("yield");
+#endif
+  }
+
   // Tries to outlast a short wait. True when ready() became true; false: sleep on a futex.
   template <class Condition>
   bool Outlast(bool oversubscribed, Condition ready) {
@@ -58,14 +66,6 @@ class WaitPolicy {
   static constexpr int kSpins = 2000, kYields = 100;
   static constexpr int64_t kLateYieldNs = 2'500'000;
   static constexpr uint32_t kMinBackoff = 512, kMaxBackoff = 16384, kPromptYields = 2000;
-
-  static void Pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#else
-    asm volatile("yield");
-#endif
-  }
 
   uint32_t futex_only_ = 0;  // waits left that do not yield
   uint32_t backoff_ = kMinBackoff;

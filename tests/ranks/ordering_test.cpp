@@ -63,6 +63,66 @@ RANK_TEST(Ordering, LaterOperationOfAnotherCommunicatorWaitsForTheStream) {
   REQUIRE_OK(aclrtDestroyStream(other));
 }
 
+// Small and large operations in turns on the same memory: each finds what the one before left, on
+// every rank, whichever way it is done.
+RANK_TEST(Ordering, SmallAndLargeInTurns) {
+  Session s(ranks);
+  constexpr uint64_t kCount = 20000;
+  constexpr int kRounds = 70;
+  DeviceMemory x(kCount * 4);
+  UploadValues(x.data(), std::vector<uint32_t>(kCount, 1 + s.rank()));
+  uint32_t n = s.size(), head = n * (n + 1) / 2, tail = head;
+  for (int i = 0; i < kRounds; ++i) {
+    for (int small = 0; small <= i % 3; ++small)
+      ASSERT_EQ(HcclAllReduce(x.data(), x.data(), 2, kInt, HCCL_REDUCE_MAX,
+                              s.comm(), s.stream()),
+                HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(x.data(), x.data(), kCount, kInt, HCCL_REDUCE_SUM,
+                            s.comm(), s.stream()),
+              HCCL_SUCCESS);
+    if (i == 0) {
+      head = n * n;  // the largest, of all
+    } else {
+      head *= n;
+      tail *= n;
+    }
+    ASSERT_EQ(HcclBroadcast(x.data(), 1, kInt, i % n, s.comm(), s.stream()),
+              HCCL_SUCCESS);
+  }
+  ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
+  std::vector<uint32_t> expected(kCount, tail);
+  expected[0] = expected[1] = head;
+  EXPECT_EQ(DownloadValues<uint32_t>(x.data(), kCount), expected);
+}
+
+// Operations of one communicator on two streams, small ones on one, end in any order.
+RANK_TEST(Ordering, SmallOperationsOvertakeOnAnotherStream) {
+  Session s(ranks);
+  aclrtStream other;
+  REQUIRE_OK(aclrtCreateStream(&other));
+  constexpr uint64_t kCount = 20000;
+  DeviceMemory x(kCount * 4), y(8);
+  UploadValues(x.data(), std::vector<uint32_t>(kCount, 1));
+  UploadValues<uint32_t>(y.data(), {1, 1});
+  uint32_t sum = 1;
+  for (int i = 0; i < 150; ++i, sum *= s.size()) {
+    ASSERT_EQ(HcclAllReduce(x.data(), x.data(), kCount, kInt, HCCL_REDUCE_SUM,
+                            s.comm(), s.stream()),
+              HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(y.data(), y.data(), 2, kInt, HCCL_REDUCE_SUM, s.comm(),
+                            other),
+              HCCL_SUCCESS);
+    if (i % 40 == 0) {
+      EXPECT_EQ(aclrtSynchronizeStream(other), 0) << TakeMessages();
+    }
+  }
+  ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
+  ASSERT_EQ(aclrtSynchronizeStream(other), 0) << TakeMessages();
+  EXPECT_EQ(DownloadValues<uint32_t>(x.data(), kCount), std::vector<uint32_t>(kCount, sum));
+  EXPECT_EQ(DownloadValues<uint32_t>(y.data(), 2), std::vector<uint32_t>(2, sum));
+  REQUIRE_OK(aclrtDestroyStream(other));
+}
+
 // A receive that stands behind a send of the same buffer must not overwrite it.
 RANK_TEST(Ordering, ReceiveBehindASendOfTheSameBuffer) {
   Session s(ranks);
