@@ -176,6 +176,27 @@ def median(values):
     return statistics.median(values) if values else None
 
 
+def bytes_of(size):
+    shift = {"K": 10, "M": 20, "G": 30}.get(size[-1].upper(), 0)
+    return int(size[:-1] if shift else size) << shift
+
+
+def left_out(options):
+    """The cells that --memory excludes, as the programs decide it (Options::Cells)."""
+    cells = []
+    for op in options.ops:
+        for n in options.ranks:
+            inputs = {"reducescatter": n, "scatter": n, "alltoall": n}.get(op, 1)
+            outputs = {"allgather": n, "alltoall": n}.get(op, 1)
+            for mode in options.modes:
+                many = 20 if mode == "batch" else 1
+                sizes = [s for s in options.sizes if op != "barrier" and
+                         (inputs + outputs * many) * n * bytes_of(s) > bytes_of(options.memory)]
+                if sizes:
+                    cells.append(f"{op} n={n} {mode} {','.join(sizes)}")
+    return cells
+
+
 def judge(samples, rounds):
     """One record a cell."""
     cells = []
@@ -354,6 +375,8 @@ def main():
     cells = judge(samples, options.rounds)
     order = {op: i for i, op in enumerate(OPS)}
     cells.sort(key=lambda c: (c["mode"] != "sync", order[c["op"]], c["ranks"], c["bytes"]))
+    if missing := left_out(options):
+        notes.add(f"not measured, above --memory {options.memory}: {'; '.join(missing)}")
     lines = summary(cells, options)
     about["yield_switch_us"] = median(options.yields)
     print_table(cells, lines, about["yield_switch_us"])

@@ -82,8 +82,11 @@ class Limit : public Side {
  public:
   Limit(Meeting* meeting, int process, int processes, int ranks, DataType type,
         const Operands* operands)
-      : meeting_(meeting), process_(process), processes_(processes), ranks_(ranks) {
-    run_.operands = operands;
+      : meeting_(meeting),
+        process_(process),
+        processes_(processes),
+        ranks_(ranks),
+        operands_(operands) {
     run_.dtype = type;
   }
   void set_streaming(bool on) { run_.streaming = on; }
@@ -101,6 +104,12 @@ class Limit : public Side {
     shape.count = bytes / shape.elem;
     shape.split = static_cast<uint32_t>((processes_ + ranks_ - 1) / ranks_);
     run_.shape = shape;
+    run_.operands = operands_;
+    if (op == Op::kBroadcast) {  // has one buffer: nothing is copied on the root
+      one_buffer_ = *operands_;
+      one_buffer_.out[shape.root] = one_buffer_.in[shape.root];
+      run_.operands = &one_buffer_;
+    }
     const Plan plan(shape);
     const uint64_t pieces = plan.PiecesPerRank(0) * shape.ranks;
     const auto first = [&](int p) {
@@ -137,13 +146,15 @@ class Limit : public Side {
       const size_t sender = i / parts * 2 + static_cast<size_t>(turn % 2), part = i % parts;
       const size_t begin = bytes * part / parts / 64 * 64;
       const size_t end = part + 1 == parts ? bytes : bytes * (part + 1) / parts / 64 * 64;
-      char* to = run_.operands->out[sender ^ 1] + begin;
-      CopyBytes(&to, 1, run_.operands->in[sender] + begin, end - begin, run_.streaming);
+      char* to = operands_->out[sender ^ 1] + begin;
+      CopyBytes(&to, 1, operands_->in[sender] + begin, end - begin, run_.streaming);
     }
   }
 
   Meeting* meeting_;
   const int process_, processes_, ranks_;
+  const Operands* const operands_;
+  Operands one_buffer_;
   OpRun run_;
 };
 
