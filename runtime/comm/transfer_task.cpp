@@ -113,6 +113,8 @@ const void* TransferTask::Order() const {
 }
 
 bool TransferTask::Prepare(const void* order) {
+  // With HCCLRUN_STRICT receive buffers are poisoned first, which those before it may still use.
+  if (StrictMode()) return false;
   return order && order == Order() && (transfers_[0].stage != Stage::kPost || TryPostAll());
 }
 
