@@ -100,13 +100,16 @@ std::string FindLibrary(const std::string& name, const std::vector<std::string>&
 
 void Collect(const std::string& path, int depth, std::vector<std::string>* names) {
   ElfNeeds needs = ReadElfNeeds(path);
+  std::vector<std::string> more;  // all of a level before any of the next: a name is followed once
   for (const std::string& name : needs.needed) {
     if (std::find(names->begin(), names->end(), name) != names->end()) continue;
     names->push_back(name);
-    if (depth > 1) {
-      std::string library = FindLibrary(name, needs.search);
-      if (!library.empty()) Collect(library, depth - 1, names);
-    }
+    more.push_back(name);
+  }
+  if (depth <= 1) return;
+  for (const std::string& name : more) {
+    std::string library = FindLibrary(name, needs.search);
+    if (!library.empty()) Collect(library, depth - 1, names);
   }
 }
 

@@ -83,6 +83,9 @@ void Check(int code, const char* call) {
   const char* why = aclGetRecentErrMsg();
   std::printf("survivor failed at %lld in %s with %d: %s\n", Now(), call, code, why ? why : "\n");
   std::fflush(nullptr);
+  // Its end is under way in another thread.
+  while (g_doomed && !std::strcmp(g_step, "in_host_function") && !std::strncmp(g_how, "exit", 4))
+    pause();
   WaitForOtherSurvivor();
   std::exit(7);
 }

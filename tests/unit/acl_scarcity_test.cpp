@@ -75,7 +75,7 @@ std::string OwnPath() {
 // Runs Use() in a shell that first does `limit`. No end may be a connect time-out.
 End UseUnder(const std::string& limit) {
   const std::string line = limit + " && exec env " + kRole +
-                           "=1 HCCL_CONNECT_TIMEOUT=100 HCCLRUN_EXEC_TIMEOUT=100 '" + OwnPath() +
+                           "=1 HCCL_CONNECT_TIMEOUT=120 HCCLRUN_EXEC_TIMEOUT=100 '" + OwnPath() +
                            "' --gtest_filter=Child.Use --gtest_brief=1 2>/dev/null";
   End end;
   FILE* pipe = popen(line.c_str(), "r");
