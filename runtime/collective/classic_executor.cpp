@@ -73,14 +73,15 @@ class Classic : public Executor {
     while (run.phase < run.phases) {
       if (!run.arrived) {
         HCCLRUN_STEP("run.phase");
+        if (!run.barrier->Enter()) return worked ? State::kWorked : State::kMustWait;
         const uint64_t mine = run.plan->PiecesPerRank(run.phase);
         for (uint64_t i = 0; i < mine; i++)
           ExecutePiece(run, run.plan->At(run.phase, run.rank * mine + i));
         HCCLRUN_STEP("run.pieces_done");
         run.arrived = worked = true;
-        uint64_t before = run.barrier->fetch_add(1, std::memory_order_seq_cst);
+        const uint64_t arrivals = run.barrier->Arrive();
         HCCLRUN_STEP("run.arrived");
-        if (before + 1 == (run.phase + 1) * run.shape.ranks)
+        if (arrivals == (run.phase + 1) * run.shape.ranks)
           last_arrival(run.phase + 1 == run.phases);
       }
       if (!run.PhaseOver()) return worked ? State::kWorked : State::kMustWait;
@@ -91,7 +92,8 @@ class Classic : public Executor {
   }
 
   bool CanAdvance(const OpRun& run) const override {
-    return run.phase >= run.phases || !run.arrived || run.PhaseOver();
+    if (run.phase >= run.phases) return true;
+    return run.arrived ? run.PhaseOver() : !run.barrier->closed();
   }
 };
 

@@ -2,13 +2,13 @@
 // Executes the plan of one operation on behalf of one rank. An executor sees base pointers and a
 // counter in shared memory; it knows neither devices nor communicators.
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
 
 #include "collective/claims.h"
+#include "collective/phase_barrier.h"
 #include "collective/plan.h"
 
 namespace hcclrun {
@@ -32,12 +32,7 @@ struct Operands {
   }
 };
 
-// One operation in the hands of one rank's driver. `barrier` lies in shared memory and starts at 0:
-// it counts the arrivals of ranks at the ends of phases, so phase p is over at (p + 1) * ranks. An
-// arrival is a seq_cst read-modify-write after the phase's stores (the kernels fence their
-// non-temporal ones), a look is a seq_cst load before the next phase's loads: what was written in a
-// phase is visible to everybody after it. A rank that dies in a phase never arrives; whoever waits
-// must look at the abort word (the caller does).
+// One operation in the hands of one rank's driver, who looks at the abort word while it waits.
 struct OpRun {
   OpShape shape;
   std::optional<Plan> plan;  // of the shape
@@ -46,7 +41,7 @@ struct OpRun {
   Accumulator accumulator = Accumulator::kElementType;
   uint32_t rank = 0;
   const Operands* operands = nullptr;
-  std::atomic<uint64_t>* barrier = nullptr;
+  PhaseBarrier* barrier = nullptr;
   bool streaming = false;  // non-temporal stores to kOut; stages are read again at once
   // Null, or memory of this rank, at least 64 bytes for each rank, through which passes what it reads
   // for kOut.
@@ -63,9 +58,7 @@ struct OpRun {
   uint64_t phase = 0;    // next to execute
   bool arrived = false;  // at the end of `phase`
 
-  bool PhaseOver() const {
-    return barrier->load(std::memory_order_seq_cst) >= (phase + 1) * shape.ranks;
-  }
+  bool PhaseOver() const { return barrier->arrivals() >= (phase + 1) * shape.ranks; }
 };
 
 class Executor {

@@ -116,9 +116,7 @@ Fault CollectiveTask::PrepareRun(CollectiveRun& prepared, bool for_all) {
   // HCCL buffers, one more than that. Of the others, which never use windows, nobody could tell.
   run.bounce = nullptr;
   if (prepared.told == Path::kBuffered && ranks > 1) {
-    // Where each rank does its own share nobody can be kept from doing it when another gives up, so it
-    // may write to nobody else's buffers.
-    if (!for_all || !WindowPlanFits(run.shape, all)) {
+    if (v_ || !WindowPlanFits(run.shape, all)) {
       run.shape.path = Path::kBuffered;
     } else if (UsesWindows(run.shape.op)) {
       run.bounce = comm_->stage_a(me);

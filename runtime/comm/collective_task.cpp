@@ -41,7 +41,12 @@ void GiveBack(std::unique_ptr<CollectiveRun> run) {
 CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor,
                                const Buffer& in, const Buffer& out,
                                std::shared_ptr<const VArguments> v)
-    : comm_(std::move(comm)), descriptor_(descriptor), in_(in), out_(out), v_(std::move(v)) {
+    : comm_(std::move(comm)),
+      descriptor_(descriptor),
+      direct_((descriptor.flags & kFlagWindow) && !(descriptor.flags & kFlagUnsafe)),
+      in_(in),
+      out_(out),
+      v_(std::move(v)) {
   if (v_) match_.emplace(*comm_, v_);
   if (!v_ && IsExchange(comm_->view(), descriptor_)) {
     exchanges_ = true;
@@ -52,6 +57,7 @@ CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descrip
 CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
     : comm_(other.comm_->shared_from_this()),
       descriptor_(other.descriptor_),
+      direct_(other.direct_),
       in_(other.in_),
       out_(other.out_),
       v_(std::move(other.v_)),
@@ -60,6 +66,7 @@ CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
       deadline_(other.deadline_),
       started_(other.started_),
       settled_(std::exchange(other.settled_, true)),
+      poisoned_(other.poisoned_),
       waiting_(other.waiting_),
       slept_(other.slept_),
       waiting_since_ns_(other.waiting_since_ns_),
@@ -76,7 +83,6 @@ CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
 }
 
 CollectiveTask::~CollectiveTask() {
-  if (started_ && !settled_) comm_->DoneWith(descriptor_.sequence);
   if (!settled_) comm_->buffers().End(comm_->name(), descriptor_.stream, queued_by == 0);
   // One that its stream refused has not been called.
   if (queued_by != 0 && stage_ != Stage::kDone) {
@@ -86,6 +92,7 @@ CollectiveTask::~CollectiveTask() {
     }
     SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
   }
+  if (started_ && !settled_) comm_->DoneWith(descriptor_.sequence);
   GiveBack(std::move(run_));
 }
 
@@ -95,9 +102,7 @@ bool CollectiveTask::Completed() const {
 }
 
 bool CollectiveTask::Uses(const MemoryInfo& memory) const {
-  if (memory.kind == MemoryKind::kPeerView &&
-      (!(descriptor_.flags & kFlagWindow) || (descriptor_.flags & kFlagUnsafe)))
-    return false;
+  if (memory.kind == MemoryKind::kPeerView && !direct_) return false;
   return Overlaps(in_.address, in_.bytes, memory) || Overlaps(out_.address, out_.bytes, memory);
 }
 
@@ -107,8 +112,7 @@ std::string CollectiveTask::Which() const {
 
 bool CollectiveTask::TryPostNow(bool* last) {
   if (StrictMode() && !std::exchange(poisoned_, true)) PoisonOutput();
-  const bool direct = (descriptor_.flags & kFlagWindow) && !(descriptor_.flags & kFlagUnsafe);
-  if (!direct && !(descriptor_.flags & kFlagStaged) && in_.bytes + out_.bytes > 0 &&
+  if (!direct_ && !(descriptor_.flags & kFlagStaged) && in_.bytes + out_.bytes > 0 &&
       comm_->size() > 1 && !comm_->CommitStages()) {
     descriptor_.flags |= kFlagStaged;  // a failure shows when the stages are needed
   }
@@ -279,9 +283,8 @@ bool CollectiveTask::BecomeOpener() {
 // Before this rank returns an error and its buffers to their owner: sees to it that nobody executes
 // the operation from now on. False if that is too late and the task has to go on. Before all have
 // arrived it takes its arrival back; afterwards it takes the opener's place, so that there never will
-// be one. (Where each rank executes its share, the missing share keeps the operation from completing;
-// others may still do theirs.) If there is an opener already, the operation is about to be complete,
-// unless who executes it has died or stands still.
+// be one, or closes the barrier if each rank does its own share. If there is an opener or a share under
+// way already that is over soon, unless who executes it has died or stands still.
 bool CollectiveTask::GiveUp() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
@@ -290,22 +293,38 @@ bool CollectiveTask::GiveUp() {
   if (Completed()) return false;
   HCCLRUN_STEP("giveup.begin");
   if (stage_ == Stage::kMatch) return TakeBackArrival(view, k);
-  if (stage_ == Stage::kRun && execution_ == Execution::kEachRank) return true;
-  std::atomic<uint64_t>& opener = view.slot(k).opener;
-  uint64_t seen = opener.load(std::memory_order_seq_cst);
-  while (seen <= k) {
-    if (opener.compare_exchange_weak(seen, kClosed, std::memory_order_seq_cst)) {
-      HCCLRUN_STEP("giveup.closed");
-      return true;
-    }
-  }
-  if (seen == kClosed) return true;
-  HCCLRUN_STEP("giveup.waits");
   const Deadline patience = PatienceToGiveUp(view);
-  auto over = [this] { return Completed() || EachRankChosen(); };
-  while (!over() && !patience.passed())
-    view.header->event.WaitOnce(over, patience.Remaining(kPatienceSliceNs));
+  auto wait_for = [&](auto over) {
+    while (!over() && !patience.passed())
+      view.header->event.WaitOnce(over, patience.Remaining(kPatienceSliceNs));
+  };
+  if (!EachRankExecutes()) {
+    std::atomic<uint64_t>& opener = view.slot(k).opener;
+    uint64_t seen = opener.load(std::memory_order_seq_cst);
+    while (seen <= k) {
+      if (opener.compare_exchange_weak(seen, kClosed, std::memory_order_seq_cst)) {
+        HCCLRUN_STEP("giveup.closed");
+        return true;
+      }
+    }
+    if (seen == kClosed) return true;
+    HCCLRUN_STEP("giveup.waits");
+    wait_for([this] { return Completed() || EachRankChosen(); });
+    if (!EachRankChosen()) return !Completed();
+  }
+  PhaseBarrier& barrier = view.slot(k).barrier;
+  barrier.Close();
+  HCCLRUN_STEP("giveup.barrier_closed");
+  wait_for([&] { return !barrier.ShareUnderWay(); });
   return !Completed();
+}
+
+// Of an operation that all have joined: whether that is known, now, to this rank.
+bool CollectiveTask::EachRankExecutes() const {
+  if (stage_ == Stage::kRun) return execution_ == Execution::kEachRank;
+  const ControlView& view = comm_->view();
+  return !MayBeAlone(view, descriptor_) &&
+         ChooseExecution(view, descriptor_) == Execution::kEachRank;
 }
 
 bool CollectiveTask::EachRankChosen() const {
@@ -389,7 +408,7 @@ void CollectiveTask::Finish() {
   const OpRun& run = run_->run;
   if (run.phases == 0) {  // nothing to move: arriving was all
     completed_ns_ = NowNs();
-    if (run.barrier->fetch_add(1, std::memory_order_seq_cst) + 1 == comm_->size())
+    if (run.barrier->Enter() && run.barrier->Arrive() == comm_->size())
       Complete(view, k, completed_ns_, false);
   } else {
     // The phase barrier can be over an instant before the last rank stored the time: then
@@ -442,6 +461,14 @@ Task::Progress CollectiveTask::Advance(Fault* fault) {
 Task::Progress CollectiveTask::Go(Fault* fault) {
   if (!started_) {
     started_ = true;
+    // What was queued behind a failure must not meet: its input may be what failed.
+    if (stage_ == Stage::kPost && AbortOf(comm_->view()).cause != AbortCause::kNone) {
+      *fault = Trouble();
+      if (*fault) {
+        stage_ = Stage::kDone;
+        return Progress::kDone;
+      }
+    }
     // This may be the enqueuing call: announce a large operation, but do not run it here.
     if (in_.bytes + out_.bytes > kInlineBytes && (stage_ != Stage::kPost || TryPostNow()))
       return Progress::kWaiting;

@@ -93,6 +93,7 @@ class CollectiveTask : public Task {
   bool BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault);
   bool BecomeOpener();
   bool GiveUp();
+  bool EachRankExecutes() const;
   bool EachRankChosen() const;
   Fault OwnAddress(const Buffer& buffer, const char* parameter, char** address) const;
   // Makes the run of the own pieces, or with `for_all` of everybody's.
@@ -111,6 +112,7 @@ class CollectiveTask : public Task {
 
   std::shared_ptr<Communicator> comm_;
   Descriptor descriptor_;
+  const bool direct_;  // this rank's side may take the window path
   Buffer in_, out_;
   std::shared_ptr<const VArguments> v_;
   std::optional<VMatch> match_;  // with v_

@@ -527,6 +527,8 @@ void Communicator::DoneWith(uint64_t sequence) {
     done.fetch_add(1, std::memory_order_seq_cst);
     return;
   }
+  // Never posted, and its bit is another's: only in a communicator that is out of use.
+  if (sequence >= done.load(std::memory_order_seq_cst) + kRingSlots) return;
   uint64_t next = sequence;
   if (!done.compare_exchange_strong(next, sequence + 1, std::memory_order_seq_cst)) {
     done_ahead_.fetch_or(uint64_t{1} << (sequence % kRingSlots), std::memory_order_seq_cst);

@@ -19,12 +19,13 @@
 #include <utility>
 
 #include "collective/claims.h"
+#include "collective/phase_barrier.h"
 #include "comm/transfer_channel.h"
 #include "shm/event_count.h"
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLayoutVersion = 8;  // of everything that travels between processes
+inline constexpr uint32_t kLayoutVersion = 9;  // of everything that travels between processes
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;
@@ -83,7 +84,7 @@ struct alignas(64) ExchangeInput {
 //  2. arrived == ranks: everybody may read all descriptors. A disagreement found on the way has
 //     set `failure`.
 //  3. When it is the operation's turn (`completed` == k) it is executed, in the way that
-//     comm/execution_choice.h says: `barrier` counts the ranks through the phases, or one thread
+//     comm/execution_choice.h says: the ranks meet at `barrier` between the phases, or one thread
 //     makes itself the `opener` (compare-exchange from less than k + 1 to k + 1) and executes all or
 //     opens `claims` to everybody. Of an operation that may be done alone the opener decides: the
 //     others read nothing in the slot, which may be recycled at any time, but `each_rank`, which
@@ -100,9 +101,8 @@ struct alignas(64) ExchangeInput {
 //     so nobody may execute the operation afterwards. Before all have arrived it takes its arrival
 //     back (compare-exchange), so that all arrivals never come together; when they have, it makes
 //     itself an opener who opens nothing (all ones). If there is an opener already it waits, at most
-//     a second, for `completed` or `each_rank`. Where every rank does its own pieces nothing is
-//     taken: the missing share keeps the operation from completing, though others may still do
-//     theirs.
+//     a second, for `completed` or `each_rank`. Where every rank does its own share it closes
+//     `barrier`, and waits as long for the shares under way.
 // But for 5, arrived, reference, failure, left and barrier grow by seq_cst read-modify-writes: they
 // are also conditions of EventCount waits. `posted` is written by one rank and only read by the
 // others.
@@ -114,7 +114,8 @@ struct alignas(64) ExchangeInput {
 // makes its own output of all inputs. Whether an operation is an exchange follows from what must agree
 // (comm/exchange.h), so if one rank comes for an exchange and another for something else it is a
 // mismatch. Nobody touches another's buffers. Who gives up takes its call back (posted[rank] = 0),
-// unless all have come by then: who has not seen all calls there at once never will.
+// unless all have come by then. Another rank may have seen all calls there before and still make its
+// output, of copies.
 //  6. Nobody counts in the slot, so each rank says for itself how far it is: operations_done is the
 //     number of the first operation that it is not done with. A rank may post operation k + kRingSlots
 //     in its place once every rank is done with k; an operation that is none counts as complete, and
@@ -137,7 +138,7 @@ struct alignas(64) Slot {
   std::atomic<uint32_t> reference;  // rank + 1 of the first to post, 0 = nobody yet
   std::atomic<uint32_t> failure;    // SlotFailure
   std::atomic<uint32_t> left;
-  std::atomic<uint64_t> barrier;      // arrivals at the phases' ends so far
+  PhaseBarrier barrier;               // where each rank does its own share
   std::atomic<int64_t> completed_ns;  // NowNs() of the last phase's end
   std::atomic<uint64_t> opener;       // sequence + 1 of the last operation that was opened; all
                                       // ones: no more will be
@@ -205,7 +206,8 @@ struct alignas(64) RankEvent {
 // cache line: whoever waits for an operation that another thread does alone looks at nothing else.
 //
 // All is written by the thread that completes operation k: it has seen completed == k, so there is
-// one writer at a time and each sees what the one before wrote. `completed` is stored last, seq_cst
+// one writer at a time and each sees what the one before wrote. (Where ranks exchange, whoever waits may
+// raise `completed` past exchanges, by compare-exchange and leaving the rest alone: Slot, 6.) `completed` is stored last, seq_cst
 // (it is the condition of EventCount waits), and publishes the rest. Words about operation k are
 // overwritten by that of k + 1 (last_ns), or k + kRingSlots (the bits), whose writer has seen
 // completed == k + 1, or k + kRingSlots: a reader loads them (acquire, so that they come before) and

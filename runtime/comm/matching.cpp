@@ -18,7 +18,7 @@ void Recycle(Slot& slot, uint64_t next) {
   slot.reference.store(0, std::memory_order_relaxed);
   slot.failure.store(0, std::memory_order_relaxed);
   slot.left.store(0, std::memory_order_relaxed);
-  slot.barrier.store(0, std::memory_order_relaxed);
+  slot.barrier.Reset();
   slot.claims.Reset();
   slot.epoch.store(next, std::memory_order_seq_cst);  // publishes the resets
 }

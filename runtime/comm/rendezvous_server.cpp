@@ -163,7 +163,10 @@ class Server {
           }
         }
       }
-      if (Fault f = Cancellation()) return f;
+      if (Fault f = Cancellation()) {
+        came_++;  // who cancelled it; nobody has to wait for that one
+        return f;
+      }
       if (Fault f = JobTrouble()) return f;
       if (deadline.passed()) return Missing(uint64_t(NowNs() - begin) / 1'000'000);
     }

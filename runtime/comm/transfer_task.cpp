@@ -65,7 +65,7 @@ TransferTask::~TransferTask() {
   if (started_ && !settled_)
     comm_->view().ranks[comm_->rank()].transfers_done.fetch_add(1, std::memory_order_seq_cst);
   if (queued_by != 0 && !over_) {
-    for (const Transfer& t : transfers_) GiveUp(t);
+    GiveUpAll();
     SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
   }
   for (uint64_t offset : copies_) comm_->device()->heap().Free(offset);
@@ -107,8 +107,8 @@ void TransferTask::OnStreamFailed() {
 }
 
 const void* TransferTask::Order() const {
-  if (transfers_.size() != 1 || transfers_[0].buffer.is_private) return nullptr;
   const Transfer& t = transfers_[0];
+  if (transfers_.size() != 1 || t.buffer.is_private || t.end == kReceiverEnd) return nullptr;
   return &comm_->view().channel(comm_->rank(), t.end, t.peer).called[t.end];
 }
 
@@ -246,7 +246,12 @@ void TransferTask::Leave(Transfer& t) {
 // nothing from now on. Where the peer has not come, its end is taken back, so that both are never
 // there together; otherwise all parts count as claimed, and those that the peer is moving are waited
 // for, unless it has died or stands still. Either way the peer's transfer fails by the abort word.
-void TransferTask::GiveUp(const Transfer& t) const {
+void TransferTask::GiveUpAll() const {
+  const Deadline patience = PatienceToGiveUp(comm_->view());
+  for (const Transfer& t : transfers_) GiveUp(t, patience);
+}
+
+void TransferTask::GiveUp(const Transfer& t, Deadline patience) const {
   if (t.stage != Stage::kMatch && t.stage != Stage::kMove) return;
   TransferSlot& slot = SlotOf(t);
   HCCLRUN_STEP("giveup.transfer");
@@ -258,7 +263,6 @@ void TransferTask::GiveUp(const Transfer& t) const {
   const uint64_t claimed = std::min(before, parts);
   HCCLRUN_STEP("giveup.transfer_closed");
   auto over = [&] { return slot.moved.load(std::memory_order_seq_cst) >= claimed; };
-  const Deadline patience = PatienceToGiveUp(comm_->view());
   while (!over() && !patience.passed()) {
     comm_->view().event_of(comm_->rank()).WaitOnce(over, patience.Remaining(kPatienceSliceNs));
   }
@@ -323,7 +327,7 @@ Task::Progress TransferTask::Go(Fault* fault) {
     if (StrictMode()) PoisonReceives();
     // What was queued behind a failure must not meet what the peer had announced before it.
     if (Fault f = comm_->AsyncFault()) {
-      for (const Transfer& t : transfers_) GiveUp(t);
+      GiveUpAll();
       *fault = std::move(f);
       return Progress::kDone;
     }
@@ -361,7 +365,10 @@ Task::Progress TransferTask::Go(Fault* fault) {
     }
     // A peer may have gone right after it did its part: what can go on, goes on.
     if (AnyCanGoOn()) continue;
-    for (const Transfer& t : transfers_) GiveUp(t);
+    GiveUpAll();
+    if (trouble.kind ==
+        FaultKind::kTransferTimeout)  // for the peers; no effect if they have said it
+      SetAbort(comm_->view(), AbortCause::kTimeout, comm_->rank());
     *fault = fault_ ? std::move(fault_) : std::move(trouble);
     return Progress::kDone;
   }
@@ -423,7 +430,6 @@ Fault TransferTask::Trouble() {
   }
   if (!deadline_.passed() || AnyCanGoOn()) return Fault::None();
   Lifeline::AskForReport(ReportCause::kExecTimeout);
-  SetAbort(view, AbortCause::kTimeout, comm_->rank());
   return LateFault();
 }
 

@@ -53,9 +53,9 @@ class TransferTask : public Task {
   bool RunsAfterFailure() const override { return true; }
   void OnStreamFailed() override;
   void WaitForProgress(int64_t limit_ns) override;
-  // Sends of a pair of ranks only read their buffers, and its receives are written in their order: a
-  // part of a transfer is moved by an end that is done with those before it. So both may be announced
-  // while others of the same end of the same channel are before them, but nothing else.
+  // Sends only read their buffers, so one may be announced while others to the same rank are before it,
+  // but nothing else. A receive may not: the peer may have sent from several streams, or in one call,
+  // and would write to it before what the stream did earlier to the same buffer.
   const void* Order() const override;
   bool Prepare(const void* order) override;
   bool CheapToStart() const override { return true; }
@@ -79,7 +79,8 @@ class TransferTask : public Task {
   Fault Match(Transfer& t);
   bool Move(Transfer& t);
   void Leave(Transfer& t);
-  void GiveUp(const Transfer& t) const;
+  void GiveUpAll() const;
+  void GiveUp(const Transfer& t, Deadline patience) const;
   // Makes a buffer that only this process can address one that the receiver can.
   Fault CopyOutPrivateSends();
   Fault Trouble();  // what makes waiting pointless, if anything

@@ -11,13 +11,16 @@
  *   begin        CollectiveTask::Begin, BecomeOpener; BeginAlone, or BeginOwnShare
  *   complete     Complete, Recycle
  *   leave        Leave
+ *   own_share    ClassicExecutor, PhaseBarrier, with one phase
  *   give_up      CollectiveTask::GiveUp
+ *   close        the opener's place
+ *   close_shares PhaseBarrier::Close
  *   take_back    TakeBackArrival
  *   drop         ~CollectiveTask
  *   wait         WaitForProgress, EventCount::WaitOnce; then Trouble, as in Go
  *
- * Proved: once a rank has returned an error nobody executes the operation for both, neither begins nor
- * goes on with it (patience has no end here but a death); whoever reports success sees the results; an
+ * Proved: once a rank has returned an error nobody executes the operation, for both or as a share that
+ * writes to both's buffers, neither begins nor goes on with it (patience has no end here but a death); whoever reports success sees the results; an
  * operation is executed once; nobody waits for ever; when a rank wanted to give up and found its
  * operation complete, both go on to the end.
  */
@@ -38,7 +41,7 @@ bool died; /* rank 1 */
 #define ARRIVED 5
 #define OPENER 6    /* operation + 1 */
 #define EACH_RANK 7 /* operation + 1 */
-#define BARRIER 8
+#define BARRIER 8   /* arrivals, 16 for a share under way, 128: closed */
 #define LEFT 9
 #define DATA 10     /* what one thread alone writes for both: operation + 1 */
 #define NV 11
@@ -54,6 +57,9 @@ bool died; /* rank 1 */
 #define ABORT_UNLOOKED mutated(7)       /* waits do not look at the abort word */
 #define EACH_RANK_SILENT mutated(8)     /* who chooses each_rank wakes nobody */
 #define COMPLETED_UNLOOKED mutated(9)   /* a rank waits for arrivals only */
+#define NO_BARRIER_CLOSED mutated(10)   /* who gives up leaves the barrier open */
+#define SHARE_NOT_WAITED_FOR mutated(11) /* a share under way is not waited for */
+#define ENTERED_ANYWAY mutated(12)      /* a closed barrier keeps nobody out */
 
 bool returned[2 * OPERATIONS]; /* an error, and the buffers */
 byte executed[OPERATIONS];     /* alone, for both */
@@ -79,7 +85,7 @@ inline can_go_on() {
   :: stage == 2 ->
      load(COMPLETED, w, ok = (w > k); w = 0);
      if :: ok :: else -> load(EACH_RANK, w, ok = (w == k + 1); w = 0) fi
-  :: stage == 3 -> load(BARRIER, w, ok = (w == 2); w = 0)
+  :: stage == 3 -> load(BARRIER, w, ok = ((w & 15) == 2); w = 0)
   fi
 }
 
@@ -110,12 +116,20 @@ inline succeed_alone() {
   k++
 }
 
+/* Refused: the rank waits until it is told why. */
 inline own_share() {
   stage = 3;
-  fetch_add(BARRIER, 1, w, skip);
+  fetch_add(BARRIER, 16, w, skip);
   if
-  :: w == 1 -> publish(COMPLETED, k + 1); notify()
-  :: else
+  :: (w & 128) && !ENTERED_ANYWAY -> fetch_add(BARRIER, -16, w, skip)
+  :: else ->
+     nobody_has_returned();
+     nobody_has_returned();
+     fetch_add(BARRIER, 1 - 16, w, skip);
+     if
+     :: (w & 15) == 1 -> publish(COMPLETED, k + 1); notify()
+     :: else
+     fi
   fi;
   w = 0
 }
@@ -139,6 +153,18 @@ inline take_back() {
   fi
 }
 
+inline close_shares() {
+  if
+  :: NO_BARRIER_CLOSED
+  :: else -> d_step { !DEAD; drain_all(me); mem[BARRIER] = mem[BARRIER] | 128 }
+  fi;
+  if
+  :: SHARE_NOT_WAITED_FOR
+  :: else -> d_step { !DEAD && ((mem[BARRIER] & 112) == 0 || died) -> skip }
+  fi;
+  load(COMPLETED, w, given = (w <= k); w = 0)
+}
+
 inline close() {
   load(OPENER, seen, skip);
   do
@@ -159,7 +185,11 @@ inline close() {
      :: NOT_WAITED_FOR
      :: else -> d_step { !DEAD && (mem[COMPLETED] > k || mem[EACH_RANK] == k + 1 || died) -> skip }
      fi;
-     load(COMPLETED, w, given = (w <= k); w = 0)
+     load(EACH_RANK, w, seen = (w == k + 1); w = 0);
+     if
+     :: seen -> close_shares()
+     :: else -> load(COMPLETED, w, given = (w <= k); w = 0)
+     fi
   fi;
   seen = 0
 }
@@ -167,8 +197,9 @@ inline close() {
 inline give_up() {
   load(COMPLETED, w, ok = (w > k); w = 0);
   if
-  :: stage == 0 || stage == 3 -> given = 1
+  :: stage == 0 -> given = 1
   :: stage != 0 && ok
+  :: stage == 3 && !ok -> close_shares()
   :: stage == 1 && !ok -> take_back()
   :: stage == 2 && !ok -> close()
   fi;
@@ -191,7 +222,7 @@ proctype Rank(byte me) {
   do
   :: k >= OPERATIONS || gone -> break
 #ifndef KILLED
-  :: k < OPERATIONS && !gone && !out_of_time && (stage == 1 || stage == 2) ->
+  :: k < OPERATIONS && !gone && !out_of_time && stage != 0 ->
      /* drop: the task is destroyed, whatever it waits for */
      d_step { !DEAD; out_of_time = 1 };
      give_up();

@@ -77,6 +77,7 @@ void ComeAfterTheOthersGaveUp(RankGroup& ranks, uint64_t count) {
         },
         &go));
   }
+  ranks.Meet();  // who comes later than the timeout is refused at once
   ASSERT_EQ(HcclAllReduce(in.data(), out.data(), count, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
                           s.comm(), s.stream()),
             HCCL_SUCCESS);

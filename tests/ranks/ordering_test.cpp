@@ -1,6 +1,9 @@
 // What a stream orders stays in order, whatever peers could already do (semantics C.5 item 4): they
 // may reach a later operation of this rank first, on streams or communicators of their own.
 
+#include <atomic>
+#include <thread>
+
 #include "ranks/arena.h"
 #include "support/rank_test.h"
 
@@ -64,62 +67,106 @@ RANK_TEST(Ordering, LaterOperationOfAnotherCommunicatorWaitsForTheStream) {
 }
 
 // Small and large operations in turns on the same memory: each finds what the one before left, on
-// every rank, whichever way it is done.
+// every rank, whichever way it is done. Two rounds for each part of the memory, so that sums stay small.
 RANK_TEST(Ordering, SmallAndLargeInTurns) {
   Session s(ranks);
   constexpr uint64_t kCount = 20000;
-  constexpr int kRounds = 70;
-  DeviceMemory x(kCount * 4);
-  UploadValues(x.data(), std::vector<uint32_t>(kCount, 1 + s.rank()));
-  uint32_t n = s.size(), head = n * (n + 1) / 2, tail = head;
-  for (int i = 0; i < kRounds; ++i) {
-    for (int small = 0; small <= i % 3; ++small)
-      ASSERT_EQ(HcclAllReduce(x.data(), x.data(), 2, kInt, HCCL_REDUCE_MAX,
-                              s.comm(), s.stream()),
+  constexpr int kParts = 35;
+  DeviceMemory x(kParts * kCount * 4);
+  UploadValues(x.data(), std::vector<uint32_t>(kParts * kCount, 1 + s.rank()));
+  const uint32_t n = s.size();
+  std::vector<uint32_t> expected;
+  for (int part = 0; part < kParts; ++part) {
+    char* const at = static_cast<char*>(x.data()) + part * kCount * 4;
+    uint32_t head = n * (n + 1) / 2, tail = head;
+    for (int round = 0; round < 2; ++round) {
+      for (int small = 0; small <= (part + round) % 3; ++small) {
+        ASSERT_EQ(HcclAllReduce(at, at, 2, kInt, HCCL_REDUCE_SUM, s.comm(), s.stream()),
+                  HCCL_SUCCESS);
+        if (round + small > 0) head *= n;
+      }
+      ASSERT_EQ(HcclAllReduce(at, at, kCount, kInt, HCCL_REDUCE_SUM, s.comm(), s.stream()),
                 HCCL_SUCCESS);
-    ASSERT_EQ(HcclAllReduce(x.data(), x.data(), kCount, kInt, HCCL_REDUCE_SUM,
-                            s.comm(), s.stream()),
-              HCCL_SUCCESS);
-    if (i == 0) {
-      head = n * n;  // the largest, of all
-    } else {
       head *= n;
-      tail *= n;
+      if (round > 0) tail *= n;
+      ASSERT_EQ(HcclBroadcast(at, 1, kInt, (part + round) % n, s.comm(), s.stream()), HCCL_SUCCESS);
     }
-    ASSERT_EQ(HcclBroadcast(x.data(), 1, kInt, i % n, s.comm(), s.stream()),
-              HCCL_SUCCESS);
+    expected.resize(expected.size() + kCount, tail);
+    expected[part * kCount] = expected[part * kCount + 1] = head;
   }
   ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
-  std::vector<uint32_t> expected(kCount, tail);
-  expected[0] = expected[1] = head;
-  EXPECT_EQ(DownloadValues<uint32_t>(x.data(), kCount), expected);
+  EXPECT_EQ(DownloadValues<uint32_t>(x.data(), kParts * kCount), expected);
 }
 
-// Operations of one communicator on two streams, small ones on one, end in any order.
+// Operations of one communicator on two streams, small ones on one, end in any order. Ten for each part
+// of the memory.
 RANK_TEST(Ordering, SmallOperationsOvertakeOnAnotherStream) {
   Session s(ranks);
   aclrtStream other;
   REQUIRE_OK(aclrtCreateStream(&other));
   constexpr uint64_t kCount = 20000;
-  DeviceMemory x(kCount * 4), y(8);
-  UploadValues(x.data(), std::vector<uint32_t>(kCount, 1));
-  UploadValues<uint32_t>(y.data(), {1, 1});
+  constexpr int kParts = 15, kEach = 10;
+  DeviceMemory x(kParts * kCount * 4), y(kParts * 8);
+  UploadValues(x.data(), std::vector<uint32_t>(kParts * kCount, 1));
+  UploadValues(y.data(), std::vector<uint32_t>(kParts * 2, 1));
   uint32_t sum = 1;
-  for (int i = 0; i < 150; ++i, sum *= s.size()) {
-    ASSERT_EQ(HcclAllReduce(x.data(), x.data(), kCount, kInt, HCCL_REDUCE_SUM,
-                            s.comm(), s.stream()),
+  for (int i = 0; i < kEach; ++i) sum *= s.size();
+  for (int i = 0; i < kParts * kEach; ++i) {
+    char* const large = static_cast<char*>(x.data()) + i / kEach * kCount * 4;
+    char* const small = static_cast<char*>(y.data()) + i / kEach * 8;
+    ASSERT_EQ(HcclAllReduce(large, large, kCount, kInt, HCCL_REDUCE_SUM, s.comm(), s.stream()),
               HCCL_SUCCESS);
-    ASSERT_EQ(HcclAllReduce(y.data(), y.data(), 2, kInt, HCCL_REDUCE_SUM, s.comm(),
-                            other),
-              HCCL_SUCCESS);
+    ASSERT_EQ(HcclAllReduce(small, small, 2, kInt, HCCL_REDUCE_SUM, s.comm(), other), HCCL_SUCCESS);
     if (i % 40 == 0) {
       EXPECT_EQ(aclrtSynchronizeStream(other), 0) << TakeMessages();
     }
   }
   ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
   ASSERT_EQ(aclrtSynchronizeStream(other), 0) << TakeMessages();
-  EXPECT_EQ(DownloadValues<uint32_t>(x.data(), kCount), std::vector<uint32_t>(kCount, sum));
-  EXPECT_EQ(DownloadValues<uint32_t>(y.data(), 2), std::vector<uint32_t>(2, sum));
+  EXPECT_EQ(DownloadValues<uint32_t>(x.data(), kParts * kCount),
+            std::vector<uint32_t>(kParts * kCount, sum));
+  EXPECT_EQ(DownloadValues<uint32_t>(y.data(), kParts * 2), std::vector<uint32_t>(kParts * 2, sum));
+  REQUIRE_OK(aclrtDestroyStream(other));
+}
+
+// Receives of one stream into the same buffer end in their order, in whatever order their sends come:
+// the first one is held up in its stream while the second could go.
+RANK_TEST(Ordering, ReceivesOfOneBufferKeepTheirOrder) {
+  Session s(ranks);
+  if (s.size() == 1) return;
+  constexpr uint64_t kCount = 20000;
+  DeviceMemory first(kCount * 4), second(kCount * 4);
+  UploadValues(first.data(), std::vector<uint32_t>(kCount, 1));
+  UploadValues(second.data(), std::vector<uint32_t>(kCount, 2));
+  aclrtStream other;
+  REQUIRE_OK(aclrtCreateStream(&other));
+  for (int round = 0; round < 20; ++round) {
+    if (s.rank() == 1) UploadValues(first.data(), std::vector<uint32_t>(kCount, 0));
+    std::atomic<bool> go{false};
+    ranks.Meet();
+    if (s.rank() == 0) {
+      REQUIRE_OK(aclrtLaunchHostFunc(
+          s.stream(),
+          [](void* flag) {
+            while (!static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_acquire))
+              std::this_thread::yield();
+          },
+          &go));
+      EXPECT_EQ(HcclSend(first.data(), kCount, kInt, 1, s.comm(), s.stream()), HCCL_SUCCESS);
+      EXPECT_EQ(HcclSend(second.data(), kCount, kInt, 1, s.comm(), other), HCCL_SUCCESS);
+    } else if (s.rank() == 1) {
+      for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(HcclRecv(first.data(), kCount, kInt, 0, s.comm(), s.stream()), HCCL_SUCCESS);
+    }
+    ranks.Meet();
+    for (int i = 0; i < 200; ++i) std::this_thread::yield();  // the second send may go on, or not
+    go.store(true, std::memory_order_release);
+    ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
+    ASSERT_EQ(aclrtSynchronizeStream(other), 0) << TakeMessages();
+    if (s.rank() == 1) {
+      ASSERT_EQ(DownloadValues<uint32_t>(first.data(), kCount), std::vector<uint32_t>(kCount, 2));
+    }
+  }
   REQUIRE_OK(aclrtDestroyStream(other));
 }
 
