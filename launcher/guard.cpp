@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -49,17 +50,24 @@ int KillPass(absl::string_view wanted) {
   return killed;
 }
 
-void KeepOnly(int fd) {
-  // Where the system call is missing the descriptors stay open until the guard ends; nothing
-  // depends on more.
+// Old kernels and some containers' filters do not have the system call.
+bool CloseRange(unsigned first, unsigned last) {
 #ifdef SYS_close_range
-  if (fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
-  syscall(SYS_close_range, fd + 1, ~0U, 0);
+  return syscall(SYS_close_range, first, last, 0) == 0;
 #else
-  for (int other = 0; other < 1024; other++) {
+  return first > last;
+#endif
+}
+
+void KeepOnly(int fd) {
+  if ((fd == 0 || CloseRange(0, static_cast<unsigned>(fd) - 1)) &&
+      CloseRange(static_cast<unsigned>(fd) + 1, ~0U))
+    return;
+  rlimit most = {1024, 1024};
+  getrlimit(RLIMIT_NOFILE, &most);
+  for (int other = 0; other < static_cast<int>(std::min<rlim_t>(most.rlim_cur, 1 << 16)); other++) {
     if (other != fd) close(other);
   }
-#endif
 }
 
 [[noreturn]] void RunGuard(int pipe, const std::string& job_id, const std::string& file) {

@@ -1,9 +1,8 @@
 #pragma once
 // A small second process that outlives a launcher which is killed: it then ends every process of
 // the job, including those that neither are direct children nor have loaded the library, and removes
-// the job's rank table. It sleeps
-// in read() until then, holds no descriptor but its end of a pipe, and is a session of its own, so
-// that Ctrl-C does not reach it.
+// the job's rank table. It sleeps in read() until then, holds no descriptor but its end of a pipe, and
+// is a session of its own, so that Ctrl-C does not reach it.
 
 #include <sys/types.h>
 
@@ -20,6 +19,7 @@ class Guard {
   Guard(const std::string& job_id, const std::string& file);
   ~Guard();  // the launcher ends in order: dismisses and reaps the process
   pid_t pid() const { return pid_; }
+  void Reaped() { pid_ = -1; }  // by the caller: the number may be another process's now
 
  private:
   pid_t pid_ = -1;

@@ -264,10 +264,25 @@ namespace {
 
 constexpr int64_t kReaderPatienceMs = 2'000;
 
+// Which of the launcher's own outputs is that file (/dev/stdout, say); -1: none. It is written on, not
+// anew: what the ranks have said stands in it.
+int OwnOutput(const std::string& path) {
+  struct stat wanted, own;
+  if (stat(path.c_str(), &wanted) != 0 || !S_ISREG(wanted.st_mode)) return -1;
+  for (int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (fstat(fd, &own) == 0 && own.st_dev == wanted.st_dev && own.st_ino == wanted.st_ino)
+      return fd;
+  }
+  return -1;
+}
+
 // Into a link's target, a device or a pipe. A pipe without a reader is refused at once, one whose
 // reader does not read after a while: the launcher has a job to end.
 bool WriteInto(const std::string& path, const std::string& text) {
-  const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
+  const int own = OwnOutput(path);
+  const Fd fd(
+      own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0)
+               : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
   if (!fd.valid()) return false;
   const Deadline deadline = Deadline::After(kReaderPatienceMs);
   for (size_t at = 0; at < text.size();) {
@@ -311,9 +326,9 @@ std::string WhyNotWritable(const std::string& path) {
     return NotWritten(path, errno);
   }
   const std::string beside = Beside(path);
-  const Fd fd(open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-  if (!fd.valid()) return NotWritten(path, errno);
-  unlink(beside.c_str());
+  const Fd fd(open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd.valid() && errno != EEXIST) return NotWritten(path, errno);
+  if (fd.valid()) unlink(beside.c_str());
   return "";
 }
 

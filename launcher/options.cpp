@@ -247,8 +247,7 @@ ParsedOptions ParseOptions(int argc, char** argv) {
         o.a3_report = true;
         break;
       case kStrict:
-        // Before the user's, which win.
-        o.variables.insert(o.variables.begin(), absl::StrCat("HCCLRUN_STRICT", "=1"));
+        o.strict = true;
         break;
       case kGdb:
         parsed.error = GdbRank(optarg, &o.gdb_rank);

@@ -24,6 +24,7 @@ struct Options {
   int device_count = 0;                // 0 = not given
   Topology topology;                   // --servers, --superpods
   std::string soc;                     // as given and checked; empty = not given
+  bool strict = false;
   std::vector<std::string> variables;  // NAME=VALUE
   MpiChoice mpi = MpiChoice::kAuto;
   int gdb_rank = -1;  // the rank that runs under gdb; -1 = none

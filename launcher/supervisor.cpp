@@ -203,6 +203,7 @@ Environment Supervisor::CommonEnvironment() const {
   SetJobVariables(identity_, options_.ranks, device_count_, options_.topology, &environment);
   if (!rank_table_path_.empty()) environment[kRankTableFile] = rank_table_path_;
   if (!options_.soc.empty()) environment["HCCLRUN_SOC"] = options_.soc;
+  if (options_.strict) environment["HCCLRUN_STRICT"] = "1";
   if (!options_.memory.empty()) environment["HCCLRUN_MEMORY"] = options_.memory;
   if (!options_.hbm.empty()) environment["HCCLRUN_HBM_SIZE"] = options_.hbm;
   if (options_.shared_root_info) environment.insert_or_assign(kEnvSharedRootInfo, std::string("1"));

@@ -323,6 +323,8 @@ void Supervisor::OnGuardEnded(int status) {
   constexpr int kMostGuards = 3;
   const pid_t pid = guard_->pid();
   guards_lost_++;
+  guard_->Reaped();
+  guard_.reset();
   guard_ = guards_lost_ < kMostGuards ? std::make_unique<Guard>(identity_.id, rank_table_path_)
                                       : nullptr;
   const bool again = guard_ && guard_->pid() > 0;

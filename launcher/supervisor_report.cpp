@@ -152,7 +152,7 @@ void Supervisor::FinalReports(const std::string& verdict) {
   // Of a job that failed, how things stood then; of each rank, how it ended.
   if (facts_.exit_code != 0 && !history_.ranks.empty()) {
     for (size_t i = 0; i < now.ranks.size(); i++) history_.ranks[i].end = now.ranks[i].end;
-    return WriteReport(ReportJson(history_, FindWaits(history_), history_why_, verdict, &now));
+    return WriteReport(ReportJson(history_, graph_, history_why_, verdict, &now));
   }
   WriteReport(ReportJson(now, FindWaits(now), history_why_, verdict));
 }

@@ -72,7 +72,7 @@ class Builder {
   }
 
   // The edge from `from` to what rank `member` of the communicator does instead of its call `call`,
-  // which it has queued behind something, or not made. `has_queued` and `has_not` follow its name.
+  // which it has queued behind something, or not made. `queued` precedes its name, `has_not` follows it.
   void NeedsCall(size_t from, WaitEdge::Kind kind, const RecordedCommunicator& c, uint32_t member,
                  const RecordedCall* call, const std::string& what, const std::string& queued,
                  const std::string& has_not) {
@@ -101,7 +101,12 @@ class Builder {
                                    ? history_.FindCall(known.rank, known.communicator->id,
                                                        OperationRecord::kCollective, sequence)
                                    : nullptr;
-    NeedsCall(from, kind, c, member, call, what, "which ", "not called it");
+    // Histories are copied one after the other, and the list of those that were missed may be older.
+    if (call && (call->posted_ns != 0 || call->over()) && !call->fault) return;
+    NeedsCall(from, kind, c, member, call, what, "which ",
+              !call && known.rank >= 0 && known.communicator->called > sequence
+                  ? "called it too long ago for a note of it"
+                  : "not called it");
   }
 
   // All members that have not posted operation `sequence`.

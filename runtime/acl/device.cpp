@@ -75,7 +75,6 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
 
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t) {
   return Answer(CallId::aclrtDeviceTaskAbort, [&]() -> Fault {
-    if (Fault f = Device::CheckId(deviceId)) return f;
     Result<Device*> device = Device::Get(deviceId);
     if (!device.ok()) return device.fault();
     return (*device)->Abort(ACL_ERROR_RT_DEVICE_TASK_ABORT);

@@ -105,10 +105,8 @@ Fault CheckPeer(int32_t peer) {
 // Logical and physical numbers of devices.
 Fault SameNumber(int32_t given, int32_t* result, const char* parameter, const char* out) {
   if (!result) return NullArgument(out);
-  int32_t highest = 0;
   for (uint32_t id = 0; id < Device::Count(); id++) {
-    highest = Device::PhysicalId(static_cast<int32_t>(id));
-    if (highest != given) continue;
+    if (Device::PhysicalId(static_cast<int32_t>(id)) != given) continue;
     *result = given;
     return Fault::None();
   }

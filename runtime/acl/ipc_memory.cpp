@@ -53,7 +53,6 @@ aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) 
 aclError aclrtIpcMemClose(const char* key) {
   return Answer(CallId::aclrtIpcMemClose, [&]() -> Fault {
     if (!key) return NullArgument("key");
-    Device::LetStreamsCatchUp();
     return CloseIpcMemory(key);
   });
 }

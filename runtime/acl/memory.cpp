@@ -60,7 +60,6 @@ aclError aclrtMemAllocManaged(void** ptr, uint64_t, uint32_t) {
 aclError aclrtFree(void* devPtr) {
   return Answer(CallId::aclrtFree, [&]() -> Fault {
     if (!devPtr) return NullArgument("devPtr");
-    Device::LetStreamsCatchUp();
     if (MemoryPool::HasBlock(devPtr))
       return NotAllowed("devPtr is memory of a pool; give it back with aclrtMemPoolFreeAsync");
     return FreeDevice(devPtr);

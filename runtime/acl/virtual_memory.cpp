@@ -171,7 +171,6 @@ aclError aclrtUnmapMem(void* virPtr) {
   return Answer(CallId::aclrtUnmapMem, [&]() -> Fault {
     if (!virPtr) return NullArgument("virPtr");
     if (Fault f = NeedContext()) return f;
-    Device::LetStreamsCatchUp();
     return UnmapMemory(virPtr);
   });
 }

@@ -200,7 +200,7 @@ void ExplainSegv(siginfo_t* info, void* context) {
     memset(&end, 0, sizeof end);
     end.sa_handler = SIG_DFL;
     sigaction(signal, &end, nullptr);
-    if (info->si_code <= 0) raise(signal);
+    if (info->si_code <= 0 || signal == SIGSYS) raise(signal);
     return;
   }
   sigset_t mask, old;

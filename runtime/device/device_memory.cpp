@@ -41,7 +41,7 @@ uint64_t WholePages(uint64_t bytes) { return (bytes + kDevicePage - 1) & ~(kDevi
 
 }  // namespace
 
-Result<void*> MallocDevice(Device* device, uint64_t bytes) {
+Result<void*> MallocDevice(Device* device, uint64_t bytes, const char* made_by) {
   Heap& heap = device->heap();
   Result<uint64_t> offset =
       AllocateReclaiming(heap, bytes, bytes >= kGranule ? kGranule : kDevicePage);
@@ -53,13 +53,14 @@ Result<void*> MallocDevice(Device* device, uint64_t bytes) {
   info.size = bytes;
   info.heap_offset = *offset;
   info.identity = NextMemoryIdentity();
-  info.made_by = "aclrtMalloc";
+  info.made_by = made_by;
   FillPoison(heap.base() + *offset, bytes, Poison::kFresh);
   AddMemory(info);
   return static_cast<void*>(info.base);
 }
 
 Fault FreeDevice(void* address, const char* ended_by, bool unused) {
+  if (!unused) Device::LetStreamsCatchUp();
   const MemoryInfo info = RemoveMemory(address, MemoryKind::kAllocation, ended_by);
   if (info.kind == MemoryKind::kNone) return NotDeviceMemory(address, "devPtr");
   if (!unused && Stream::AnyBusy()) {
@@ -86,6 +87,7 @@ Result<void*> MallocHost(uint64_t bytes) {
 }
 
 Fault FreeHost(void* address) {
+  Device::LetStreamsCatchUp();
   HostMemory& host = Pinned();
   MemoryInfo memory;
   {

@@ -12,7 +12,7 @@ struct MemoryInfo;
 
 // `bytes` > 0 of committed device memory on whole device pages; at multiples of a granule when it
 // is that large.
-Result<void*> MallocDevice(Device* device, uint64_t bytes);
+Result<void*> MallocDevice(Device* device, uint64_t bytes, const char* made_by = "aclrtMalloc");
 // kNotDeviceMemory for anything but the start of a live allocation of MallocDevice.
 //
 // `ended_by` is the call, for messages. Tasks that use the memory are looked for and keep it; not

@@ -81,7 +81,8 @@ Result<void*> ImportIpcMemory(const char* key, Device* device) {
     imported->closed = std::move(*closed);
     address = static_cast<char*>(imported->closed.get_address());
     const uintptr_t lead = reinterpret_cast<uintptr_t>(address) % kDevicePage;
-    mprotect(address - lead, lead + size, PROT_NONE);
+    if (mprotect(address - lead, lead + size, PROT_NONE) != 0)
+      return Fault(FaultKind::kSystem, {uint64_t(errno)}, "close device memory to the host");
   }
   AddDeviceSpace(address, size, SpaceKind::kWhole, view);
   AddPeerView(address, size);
@@ -93,6 +94,7 @@ Result<void*> ImportIpcMemory(const char* key, Device* device) {
 }
 
 Fault CloseIpcMemory(const char* key) {
+  Device::LetStreamsCatchUp();
   Imports& imports = Get();
   std::vector<std::unique_ptr<Imported>> closed;  // die outside the lock
   std::lock_guard<std::mutex> lock(imports.mutex);

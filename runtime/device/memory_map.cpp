@@ -213,7 +213,9 @@ Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* 
     const MemoryInfo* next = piece->kind == MemoryKind::kMapping
                                  ? FindLocked(maps, Number(piece->base) + piece->size)
                                  : nullptr;
-    if (!next || next->kind != MemoryKind::kMapping) {
+    // Reservations that happen to lie side by side do not in the engine's view.
+    if (!next || next->kind != MemoryKind::kMapping ||
+        SpaceLocked(maps, Number(next->base)) != SpaceLocked(maps, at)) {
       uintptr_t base = Number(first->base);
       Fault fault(FaultKind::kOutsideAllocation, {at, bytes, base, at + covered - base}, parameter);
       auto detail = std::make_shared<MemoryDetail>();

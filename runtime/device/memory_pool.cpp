@@ -113,10 +113,11 @@ Result<void*> MemoryPool::Allocate(uint64_t bytes, const Stream& stream) {
       return Fault(FaultKind::kMemoryExhausted,
                    {bytes, limit_ - amounts_.reserved, 0, amounts_.used, limit_}, "maxSize of the pool");
     }
-    Result<void*> address = MallocDevice(device_, bytes);
+    constexpr const char* kMadeBy = "aclrtMemPoolMallocAsync";
+    Result<void*> address = MallocDevice(device_, bytes, kMadeBy);
     if (!address.ok()) {
       TrimLocked(0);
-      address = MallocDevice(device_, bytes);
+      address = MallocDevice(device_, bytes, kMadeBy);
       if (!address.ok()) return address.fault();
     }
     it = blocks_.emplace(static_cast<char*>(*address), Block{bytes}).first;

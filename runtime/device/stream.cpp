@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/fork_guard.h"
@@ -13,6 +14,7 @@
 #include "device/context.h"
 #include "device/device.h"
 #include "device/handle_table.h"
+#include "device/host_functions.h"
 #include "device/memory_map.h"
 #include "device/reports.h"
 #include "device/stream_observers.h"
@@ -97,9 +99,9 @@ void Stream::KeepForUsers(const MemoryInfo& memory, const char* call,
   Tell(LogLevel::kWarning,
        absl::StrCat(call, " gives back ", NameOf(memory), " while ", first,
                     " is queued and uses it; on hardware that fails or corrupts memory. ",
-                    !kept                  ? "Here it goes on"
+                    !kept          ? "Here it goes on"
                     : StrictMode() ? "It stays until then, and the task will fail (--strict)"
-                                             : "It stays until then",
+                                   : "It stays until then",
                     ". Synchronise the stream first"));
 }
 
@@ -263,18 +265,15 @@ void Stream::WaitQueued() {
   if (!RunsInThisThread()) WaitLocked(lock, queued_, Deadline::Never());
 }
 
-bool Stream::Idle() {
-  Lock lock(mutex_);
-  return completed_ == queued_;
+// Read in this order: what is complete now was queued before, so equal numbers say that there was an
+// instant without a task.
+bool Stream::Idle() const {
+  const uint64_t completed = completed_.load(std::memory_order_acquire);
+  return completed == queued_.load(std::memory_order_acquire);
 }
 
-// Read in this order: what is complete now was queued before, so equal numbers say that there was an
-// instant without a task. A fault is there before its task counts as complete.
-bool Stream::Quiet() const {
-  const uint64_t completed = completed_.load(std::memory_order_acquire);
-  return completed == queued_.load(std::memory_order_acquire) &&
-         !has_fault_.load(std::memory_order_acquire);
-}
+// A fault is there before its task counts as complete.
+bool Stream::Quiet() const { return Idle() && !has_fault_.load(std::memory_order_acquire); }
 
 void Stream::SetStopOnFailure(bool stop) {
   Lock lock(mutex_);
@@ -336,7 +335,7 @@ void Stream::Close(bool wait) {
   if (wait && !RunsInThisThread()) {
     WaitLocked(lock, queued_, Deadline::Never());
   } else {
-    if (!t_running) RunWhatCan(lock, queued_);
+    if (!t_running && UserCodeQueued()) RunWhatCan(lock, queued_);
     abandoned_ = true;
     // A copy that runs is short, and its memory may be unmapped as soon as this returns. User code
     // may take long.
@@ -487,7 +486,7 @@ Task::Progress Stream::AdvanceTask(const Stream* stream, Task* task, Fault* faul
     *fault = Fault(FaultKind::kInternal, "a task threw an exception");
   }
   t_running = outer;
-  if (StrictMode() && progress == Task::Progress::kDone && task->lost() && !*fault)
+  if (StrictMode() && progress == Task::Progress::kDone && task->lost())
     *fault = Fault(FaultKind::kFreedInUse, *task->lost());
   return progress;
 }
@@ -544,8 +543,11 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
   if (fault) {
     done->note.Failed(static_cast<uint32_t>(fault.kind));
     if (auto hook = g_failure_hook.load(std::memory_order_acquire)) {
+      // The program's callback is user code in this stream: it cannot wait for it.
+      const Stream* const outer = std::exchange(t_running, this);
       hook({fault, device_->id(), id_, static_cast<uint32_t>(number),
             static_cast<uint32_t>(done->queued_by)});
+      t_running = outer;
     }
   }
   int64_t at = done->CompletedAtNs();

@@ -107,7 +107,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Drives or waits until everything queued so far is done; leaves asynchronous faults alone.
   void WaitQueued();
   // True when nothing is queued or running.
-  bool Idle();
+  bool Idle() const;
   // Lets run what is queued and waits for nobody: see RunWhatCan(). Nothing inside user code.
   void CatchUp();
   void SetStopOnFailure(bool stop);

@@ -159,6 +159,7 @@ Fault MapMemory(void* address, uint64_t size, const std::shared_ptr<PhysicalMemo
 }
 
 Fault UnmapMemory(void* address, const char* ended_by) {
+  Device::LetStreamsCatchUp();
   std::shared_ptr<PhysicalMemory> last;  // dies outside the lock
   if (const MemoryInfo memory = FindMemory(address);
       memory.kind == MemoryKind::kMapping && memory.base == address && Stream::AnyBusy()) {

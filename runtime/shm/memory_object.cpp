@@ -79,6 +79,7 @@ Result<boost::interprocess::mapped_region> MemoryObject::MapClosed(void* hint) c
       return Fault(FaultKind::kSystem, {uint64_t(errno)}, "close device memory to the host");
     return region;
   } catch (const boost::interprocess::interprocess_exception& e) {
+    if (hint) return MapClosed(nullptr);  // another thread's mapping came in between
     return Fault(FaultKind::kAddressSpace, {size_, uint64_t(e.get_native_error())});
   }
 }

@@ -2,7 +2,6 @@
 // calls must return an error that names it, within ten seconds; hcclrun must report that rank as
 // the first cause with its exit code, and nothing may be left: no process, no name in /dev/shm.
 
-#include <dirent.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <set>
 #include <sstream>
 
+#include "faults/leftovers.h"
 #include "launcher/run_launcher.h"
 
 namespace hcclrun::testing {
@@ -38,21 +38,6 @@ void PrintTo(const Death& death, std::ostream* out) {
 int ExitCode(const Death& death) {
   const std::string how = death.how;
   return how == "kill" ? 128 + SIGKILL : how == "abort" ? 128 + SIGABRT : how == "exit3" ? 3 : 7;
-}
-
-std::set<std::string> NamesInShm() {
-  std::set<std::string> names;
-  DIR* directory = opendir("/dev/shm");
-  if (!directory) return names;
-  while (const dirent* entry = readdir(directory)) {
-    const std::string name = entry->d_name;
-    // What other tests that run now leave there for a moment.
-    const bool foreign = name.find("vader") != name.npos || name.find("ompi") != name.npos ||
-                         name.find("mpich") != name.npos;
-    if (!foreign) names.insert(name);
-  }
-  closedir(directory);
-  return names;
 }
 
 // The numbers behind `word`, as in PidsAfter.

@@ -164,7 +164,7 @@ TEST(Report, NamesMembersOfASubCommunicatorByTheirNumbersInTheJob) {
 
 // Once for the job, and the job goes on.
 TEST(Report, SaysAfterAWhileWhoHoldsUpWhom) {
-  LauncherRun run({"-n", "3", "-x", "HCCLRUN_STALL_NOTE=0.2", HANGING_RANK, "crossed"});
+  LauncherRun run({"-n", "3", "-x", "HCCLRUN_STALL_NOTE=2", HANGING_RANK, "crossed"});
   const std::string quit = "hcclrun: kill -QUIT " + std::to_string(run.pid());
   ASSERT_TRUE(run.SignalUntilErr(SIGCONT, quit)) << run.err();
   EXPECT_THAT(run.err(), HasSubstr(" s, deadlock: "));

@@ -16,7 +16,6 @@
 // Actions: kill; halt (SIGSTOP for good); stop (SIGSTOP, and SIGCONT 300 ms later, after the stall note);
 // delay (20 ms).
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -39,6 +38,7 @@
 #include <tuple>
 #include <vector>
 
+#include "faults/leftovers.h"
 #include "faults/step_board.h"
 
 extern char** environ;
@@ -124,8 +124,9 @@ class Job {
   // True once it has ended.
   bool Poll(bool continues) {
     const int64_t now = StepBoard::Now(), doomed = board_->doomed_ns.load();
-    if (continues && doomed && !continued_ && now - doomed > kStopNs) {
-      continued_ = true;
+    // Again and again: the first may come before it has stopped itself.
+    if (continues && doomed && now - doomed > kStopNs && now - continued_ns_ > kStopNs) {
+      continued_ns_ = now;
       kill(board_->doomed_pid.load(), SIGCONT);
     }
     int status = 0;
@@ -152,7 +153,8 @@ class Job {
   StepBoard* board_;
   pid_t pid_ = -1;
   int64_t begin_ns_, end_ns_ = 0;
-  bool hung_ = false, continued_ = false;
+  bool hung_ = false;
+  int64_t continued_ns_ = 0;
   int code_ = -1;
 };
 
@@ -418,21 +420,6 @@ std::vector<std::string> Variables(const Fault& fault) {
     variables.push_back("HCCLRUN_STALL_NOTE=0.1");
   }
   return variables;
-}
-
-std::set<std::string> NamesInShm() {
-  std::set<std::string> names;
-  DIR* directory = opendir("/dev/shm");
-  if (!directory) return names;
-  while (const dirent* entry = readdir(directory)) {
-    const std::string name = entry->d_name;
-    // What MPI programs that run now leave there for a moment.
-    const bool foreign = name.find("vader") != name.npos || name.find("ompi") != name.npos ||
-                         name.find("mpich") != name.npos;
-    if (!foreign) names.insert(name);
-  }
-  closedir(directory);
-  return names;
 }
 
 int Main(int argc, char** argv) {

@@ -102,7 +102,8 @@ class Program {
   // Host memory that is really there.
   size_t HostCount() { return size_t{1} << in_.Below(17); }
 
-  void Keep(Handles* handles, int code, void* made) {
+  // `made` is looked at after the call whose code is given with it.
+  void Keep(Handles* handles, int code, void* const& made) {
     if (code == 0 && handles->size() < 24) handles->push_back(made);
   }
 
