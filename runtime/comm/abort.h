@@ -31,10 +31,15 @@ inline void SetAbort(const ControlView& view, AbortCause cause, uint32_t rank) {
 
 // How long a rank that gives an operation up waits for those that are at it, which takes them
 // milliseconds; less after a death, since it may be one of them that has died.
+inline constexpr int64_t kPatienceMs = 1'000, kPatienceForTheDeadMs = 50;
+// Whether the communicator is out of use because a rank died; `rank` is which, if anybody asks.
+inline bool OutOfUseByDeath(const ControlView& view, uint32_t* rank = nullptr) {
+  const Abort abort = AbortOf(view);
+  if (rank) *rank = abort.rank;
+  return abort.cause == AbortCause::kRankDied || abort.cause == AbortCause::kRankFailed;
+}
 inline Deadline PatienceToGiveUp(const ControlView& view) {
-  const AbortCause cause = AbortOf(view).cause;
-  const bool died = cause == AbortCause::kRankDied || cause == AbortCause::kRankFailed;
-  return Deadline::After(died ? 50 : 1'000);
+  return Deadline::After(OutOfUseByDeath(view) ? kPatienceForTheDeadMs : kPatienceMs);
 }
 inline constexpr int64_t kPatienceSliceNs = 1'000'000;  // they do not wake this rank for it
 

@@ -86,11 +86,17 @@ CollectiveTask::~CollectiveTask() {
   if (!settled_) comm_->buffers().End(comm_->name(), descriptor_.stream, queued_by == 0);
   // One that its stream refused has not been called.
   if (queued_by != 0 && stage_ != Stage::kDone) {
-    if (!GiveUp() && stage_ == Stage::kMatch) {  // all have come
+    bool given_up = GiveUp();
+    if (!given_up && !exchanges_ && stage_ == Stage::kMatch) {  // all have come
       stage_ = Stage::kTurn;
-      GiveUp();
+      given_up = GiveUp();
     }
-    SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
+    // Nobody misses this rank in what the others have completed, or have all they need for.
+    if (given_up || (!exchanges_ && !Completed())) {
+      SetAbort(comm_->view(), AbortCause::kDropped, comm_->rank());
+    } else if (!exchanges_) {
+      FinishShared();
+    }
   }
   if (started_ && !settled_) comm_->DoneWith(descriptor_.sequence);
   GiveBack(std::move(run_));
@@ -260,14 +266,19 @@ bool CollectiveTask::EndExchange(Fault* fault) {
   return true;
 }
 
-// Always true: the stage has changed.
+// Always true: the stage has changed. Who fails to begin gives up first, since others may be at it and
+// write to this rank's buffers.
 bool CollectiveTask::BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault) {
-  if (Fault f = (this->*begin)()) {
-    *fault = std::move(f);
-    // The others are about to wait for this rank's share: nothing but the abort word can tell them.
-    SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());
-    stage_ = Stage::kDone;
+  Fault f = (this->*begin)();
+  if (!f) return true;
+  if (!GiveUp()) {  // they have done it all
+    FinishShared();
+    return true;
   }
+  *fault = std::move(f);
+  // The others wait for this rank's share: nothing but the abort word can tell them.
+  SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());
+  stage_ = Stage::kDone;
   return true;
 }
 
@@ -316,7 +327,9 @@ bool CollectiveTask::GiveUp() {
   barrier.Close();
   HCCLRUN_STEP("giveup.barrier_closed");
   wait_for([&] { return !barrier.ShareUnderWay(); });
-  return !Completed();
+  // Over, and about to be completed by the rank that was last.
+  const bool over = run_ && run_->run.arrived && run_->run.PhaseOver();
+  return !over && !Completed();
 }
 
 // Of an operation that all have joined: whether that is known, now, to this rank.
@@ -346,13 +359,13 @@ Fault CollectiveTask::Begin() {
     view.header->event.Notify();
   if (execution_ == Execution::kEachRank) return BeginOwnShare();
   if (!may_execute) return Fault::None();
-  const bool opener = BecomeOpener();
-  if (opener) HCCLRUN_STEP("begin.elected");
-  if (alone) return opener ? BeginAlone() : Fault::None();
+  if (alone) return BecomeOpener() ? BeginAlone() : Fault::None();
+  // Before it may be the opener: one that fails leaves the place to others, or closes it.
   helps_ = true;
   run_ = TakeRun();
   if (Fault f = PrepareRun(*run_, true)) return f;
-  if (!opener) return Fault::None();
+  if (!BecomeOpener()) return Fault::None();
+  HCCLRUN_STEP("begin.elected");
   view.slot(k).path.store(static_cast<uint32_t>(run_->told), std::memory_order_relaxed);
   OpenForAll(run_->run);
   HCCLRUN_STEP("begin.opened");
@@ -362,6 +375,7 @@ Fault CollectiveTask::Begin() {
 
 // By the opener, who alone may read the slot.
 Fault CollectiveTask::BeginAlone() {
+  HCCLRUN_STEP("begin.elected");
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
   Slot& slot = view.slot(k);
@@ -374,7 +388,10 @@ Fault CollectiveTask::BeginAlone() {
       return BeginOwnShare();
     }
     CollectiveRun& prepared = ThreadValue<CollectiveRun>::Get();
-    if (Fault f = PrepareRun(prepared, true)) return f;
+    if (Fault f = PrepareRun(prepared, true)) {
+      slot.opener.store(kClosed, std::memory_order_seq_cst);  // who gives up need not wait
+      return f;
+    }
     path = prepared.told;
     ExecuteAlone(prepared.run);
   }

@@ -517,9 +517,10 @@ Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const 
 }
 
 // Where ranks exchange, operations_done is the first operation that is not done, and done_ahead_ has
-// those behind it that are; there are less than kRingSlots, since nobody has posted more. Two threads:
-// one raises the number and looks at the bits, the other sets a bit and looks at the number (all
-// seq_cst), so at least one sees the other, and who clears the bit raises the number. The last access
+// those behind it that are, of other streams: any number, since what one thread does alone for all is
+// over before this rank has noticed. Two threads: one raises the number and looks whether any are
+// ahead, the other says that there is one and looks at the number (all seq_cst), so at least one sees
+// the other. From an operation that is ahead only who takes it out raises the number. The last access
 // of this rank to the operation's descriptors comes before.
 void Communicator::DoneWith(uint64_t sequence) {
   std::atomic<uint64_t>& done = view().ranks[rank_].operations_done;
@@ -527,24 +528,18 @@ void Communicator::DoneWith(uint64_t sequence) {
     done.fetch_add(1, std::memory_order_seq_cst);
     return;
   }
-  // Never posted, and its bit is another's: only in a communicator that is out of use.
-  if (sequence >= done.load(std::memory_order_seq_cst) + kRingSlots) return;
   uint64_t next = sequence;
-  if (!done.compare_exchange_strong(next, sequence + 1, std::memory_order_seq_cst)) {
-    done_ahead_.fetch_or(uint64_t{1} << (sequence % kRingSlots), std::memory_order_seq_cst);
-    next = done.load(std::memory_order_seq_cst);
-  } else {
-    next = sequence + 1;
-  }
-  for (;;) {
-    const uint64_t bit = uint64_t{1} << (next % kRingSlots);
-    if (!(done_ahead_.load(std::memory_order_seq_cst) & bit)) break;
-    if (done_ahead_.fetch_and(~bit, std::memory_order_seq_cst) & bit) {
-      uint64_t expected = next;  // else it was the bit of a later operation
-      if (!done.compare_exchange_strong(expected, next + 1, std::memory_order_seq_cst))
-        done_ahead_.fetch_or(bit, std::memory_order_seq_cst);
+  const bool first = done.compare_exchange_strong(next, sequence + 1, std::memory_order_seq_cst);
+  if (!first || any_ahead_.load(std::memory_order_seq_cst)) {
+    std::lock_guard<std::mutex> lock(ahead_mutex_);
+    if (!first) {
+      done_ahead_.insert(sequence);
+      any_ahead_.store(true, std::memory_order_seq_cst);
     }
-    next = done.load(std::memory_order_seq_cst);
+    uint64_t at = done.load(std::memory_order_seq_cst);
+    for (; done_ahead_.erase(at); at = done.load(std::memory_order_seq_cst))
+      done.store(at + 1, std::memory_order_seq_cst);
+    if (done_ahead_.empty()) any_ahead_.store(false, std::memory_order_seq_cst);
   }
   view().header->event.Notify();  // whoever waits for a place or a turn
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -236,8 +237,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<uint64_t> next_transfer_[2];
   // Peers whose channel has pages, by TransferEnd; likewise.
   std::vector<bool> has_channel_[2];
-  // Operations that are done while one before them is not: bit sequence % kRingSlots.
-  std::atomic<uint64_t> done_ahead_{0};
+  // Operations that are done while one before them is not: see DoneWith().
+  std::mutex ahead_mutex_;
+  std::set<uint64_t> done_ahead_;  // guarded by ahead_mutex_
+  std::atomic<bool> any_ahead_{false};
   // Below, places are known to be free (release, acquire).
   std::atomic<uint64_t> free_places_{0};
   std::mutex stage_mutex_;

@@ -245,27 +245,43 @@ void TransferTask::Leave(Transfer& t) {
 // Before this rank returns an error and its buffer to its owner: sees to it that the peer moves
 // nothing from now on. Where the peer has not come, its end is taken back, so that both are never
 // there together; otherwise all parts count as claimed, and those that the peer is moving are waited
-// for, unless it has died or stands still. Either way the peer's transfer fails by the abort word.
-void TransferTask::GiveUpAll() const {
-  const Deadline patience = PatienceToGiveUp(comm_->view());
-  for (const Transfer& t : transfers_) GiveUp(t, patience);
+// for, unless it has died or stands still. All are closed before any is waited for, so that no peer
+// begins meanwhile. Either way the peer's transfer fails by the abort word.
+void TransferTask::GiveUpAll() {
+  for (Transfer& t : transfers_) {
+    if (t.stage == Stage::kMatch || t.stage == Stage::kMove) t.parts = Close(t);
+  }
+  uint32_t who = 0;
+  const bool died = OutOfUseByDeath(comm_->view(), &who);
+  const Deadline patience = Deadline::After(kPatienceMs);
+  const Deadline with_the_dead = Deadline::After(kPatienceForTheDeadMs);
+  for (const Transfer& t : transfers_) {
+    if (t.stage != Stage::kMatch && t.stage != Stage::kMove) continue;
+    const Deadline until = died && who == t.peer ? with_the_dead : patience;
+    const TransferSlot& slot = SlotOf(t);
+    auto over = [&] { return slot.moved.load(std::memory_order_seq_cst) >= t.parts; };
+    while (!over() && !until.passed())
+      comm_->view().event_of(comm_->rank()).WaitOnce(over, until.Remaining(kPatienceSliceNs));
+  }
 }
 
-void TransferTask::GiveUp(const Transfer& t, Deadline patience) const {
-  if (t.stage != Stage::kMatch && t.stage != Stage::kMove) return;
+// How many parts have been claimed, by either end; none can be from now on. 0 if the peer moves nothing.
+uint64_t TransferTask::Close(const Transfer& t) const {
   TransferSlot& slot = SlotOf(t);
   HCCLRUN_STEP("giveup.transfer");
   uint32_t alone = Bit(t.end);
-  if (slot.ends.compare_exchange_strong(alone, 0, std::memory_order_seq_cst)) return;
-  const uint64_t parts = PartsOf(t.buffer.bytes);
+  if (slot.ends.compare_exchange_strong(alone, 0, std::memory_order_seq_cst)) return 0;
   const uint64_t before = slot.claimed.exchange(kAllClaimed, std::memory_order_seq_cst);
-  if (before >= kAllClaimed) return;  // the peer has given up before, and moves nothing any more
-  const uint64_t claimed = std::min(before, parts);
   HCCLRUN_STEP("giveup.transfer_closed");
-  auto over = [&] { return slot.moved.load(std::memory_order_seq_cst) >= claimed; };
-  while (!over() && !patience.passed()) {
-    comm_->view().event_of(comm_->rank()).WaitOnce(over, patience.Remaining(kPatienceSliceNs));
-  }
+  if (before >= kAllClaimed) return 0;  // the peer has given up before
+  return std::min(before, PartsOf(t.buffer.bytes));
+}
+
+// Whether anybody but `gone` takes part in what is not done.
+bool TransferTask::ConcernsOthers(uint32_t gone) const {
+  return std::any_of(transfers_.begin(), transfers_.end(), [gone](const Transfer& t) {
+    return t.stage != Stage::kDone && t.peer != gone;
+  });
 }
 
 bool TransferTask::Step(Transfer& t, Fault* fault) {
@@ -365,10 +381,17 @@ Task::Progress TransferTask::Go(Fault* fault) {
     }
     // A peer may have gone right after it did its part: what can go on, goes on.
     if (AnyCanGoOn()) continue;
+    // For the peers; no effect if they have said it. Of one that is gone nobody need be told but
+    // those with whom this call has more to do.
+    AbortCause cause = AbortCause::kNone;
+    if (trouble.kind == FaultKind::kTransferTimeout) {
+      cause = AbortCause::kTimeout;
+    } else if (trouble.kind == FaultKind::kTransferGone &&
+               ConcernsOthers(static_cast<uint32_t>(trouble.n[0]))) {
+      cause = AbortCause::kInternal;
+    }
     GiveUpAll();
-    if (trouble.kind ==
-        FaultKind::kTransferTimeout)  // for the peers; no effect if they have said it
-      SetAbort(comm_->view(), AbortCause::kTimeout, comm_->rank());
+    if (cause != AbortCause::kNone) SetAbort(comm_->view(), cause, comm_->rank());
     *fault = fault_ ? std::move(fault_) : std::move(trouble);
     return Progress::kDone;
   }
@@ -439,7 +462,7 @@ Fault TransferTask::LateFault() const {
                                  [](const Transfer& t) { return t.stage != Stage::kDone; });
   if (late == transfers_.end()) return Fault::None();
   Fault f = FaultOf(FaultKind::kTransferTimeout, *late);
-  f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
+  if (waiting_) f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
   return f;
 }
 

@@ -79,8 +79,9 @@ class TransferTask : public Task {
   Fault Match(Transfer& t);
   bool Move(Transfer& t);
   void Leave(Transfer& t);
-  void GiveUpAll() const;
-  void GiveUp(const Transfer& t, Deadline patience) const;
+  void GiveUpAll();
+  uint64_t Close(const Transfer& t) const;
+  bool ConcernsOthers(uint32_t gone) const;
   // Makes a buffer that only this process can address one that the receiver can.
   Fault CopyOutPrivateSends();
   Fault Trouble();  // what makes waiting pointless, if anything

@@ -120,9 +120,12 @@ void Stream::FindUsers(const MemoryInfo& memory, const char* call,
   const uint64_t front = completed_ + 1;
   const bool outside = queued_ - completed_ > tasks_.size();
   for (size_t i = busy && !outside ? 1 : 0; i < tasks_.size(); i++) look(*tasks_[i]);
-  if (!busy || advances_user_code_ || RunsInThisThread()) return;
+  if ((!busy && !outside) || RunsInThisThread()) return;
   watchers_++;
-  while (advancing_ && completed_ < front) Sleep(lock, Deadline::Never());
+  // One that is given up may have others at its buffers until it is destroyed.
+  while (completed_ < front && !(advancing_ && advances_user_code_) &&
+         (advancing_ || queued_ - completed_ > tasks_.size()))
+    Sleep(lock, Deadline::Never());
   watchers_--;
   if (!advancing_ && completed_ < front && !tasks_.empty()) look(*tasks_.front());
 }
@@ -142,6 +145,7 @@ Fault Stream::Enqueue(std::unique_ptr<Task> task, std::atomic<uint64_t>* ticket)
     dropping_ = false;
   }
   const bool cheap = task->CheapToStart();
+  had_user_code_ = (had_user_code_ && completed_ < queued_) || task->NeedsWorker();
   task->queued_by = ThreadId();
   task->waiter = waiter_;
   tasks_.push_back(std::move(task));
@@ -335,11 +339,11 @@ void Stream::Close(bool wait) {
   if (wait && !RunsInThisThread()) {
     WaitLocked(lock, queued_, Deadline::Never());
   } else {
-    if (!t_running && UserCodeQueued()) RunWhatCan(lock, queued_);
+    if (!t_running && had_user_code_) RunWhatCan(lock, queued_);
     abandoned_ = true;
-    // A copy that runs is short, and its memory may be unmapped as soon as this returns. User code
-    // may take long.
-    while (preparing_ || (advancing_ && !advances_user_code_))
+    // What the tasks use may be given back as soon as this returns: a copy that runs is short, and a
+    // driver that waits gives its task up when it next looks. User code may take long.
+    while (preparing_ || (driven_ && !RunsInThisThread() && !(advancing_ && advances_user_code_)))
       Sleep(lock, Deadline::Never());
     if (!driven_) {
       driven_ = true;
@@ -539,17 +543,20 @@ void Stream::FinishFront(Lock& lock, Fault fault) {
   Recorder::Go(waiter_);
   const bool given_up = number <= drop_until_;
   if (given_up) fault = Fault();  // nobody waits for its outcome any more
-  lock.unlock();
-  if (fault) {
-    done->note.Failed(static_cast<uint32_t>(fault.kind));
-    if (auto hook = g_failure_hook.load(std::memory_order_acquire)) {
-      // The program's callback is user code in this stream: it cannot wait for it.
-      const Stream* const outer = std::exchange(t_running, this);
-      hook({fault, device_->id(), id_, static_cast<uint32_t>(number),
-            static_cast<uint32_t>(done->queued_by)});
-      t_running = outer;
-    }
+  if (fault) done->note.Failed(static_cast<uint32_t>(fault.kind));
+  if (auto hook = fault ? g_failure_hook.load(std::memory_order_acquire) : nullptr) {
+    // The program's callback is user code in this stream: neither does it wait for the stream, nor
+    // others for it who do not wait for user code.
+    advancing_ = advances_user_code_ = true;
+    lock.unlock();
+    const Stream* const outer = std::exchange(t_running, this);
+    hook({fault, device_->id(), id_, static_cast<uint32_t>(number),
+          static_cast<uint32_t>(done->queued_by)});
+    t_running = outer;
+    lock.lock();
+    advancing_ = advances_user_code_ = false;
   }
+  lock.unlock();
   int64_t at = done->CompletedAtNs();
   last_completed_ns_ = at ? at : NowNs();
   if (given_up) done->note.Failed(static_cast<uint32_t>(FaultKind::kStreamAborted));
@@ -596,6 +603,8 @@ void Stream::DropTasks(Lock& lock) {
     size_t count = dropped.size();
     dropped.clear();
     lock.lock();
+    aborts_++;  // who synchronises is told
+    abort_code_ = 0;
     completed_ += count;
     if (waiter_) waiter_->completed.store(completed_, std::memory_order_relaxed);
     Recorder::Go(waiter_);

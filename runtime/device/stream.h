@@ -121,8 +121,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Fault Stop();
 
   // Leaves the table. With `wait` the tasks finish first. Without, one that waits is given up at its
-  // driver's next look, and those behind it, and behind user code that does not end soon, are dropped.
-  // Idempotent.
+  // driver's next look, and those behind it, and behind user code that does not end soon, are dropped:
+  // threads in Synchronize() get kStreamAborted. When this returns nothing uses the tasks' memory but
+  // user code that runs. Idempotent.
   void Close(bool wait);
 
   // Wakes the worker if the stream has tasks and no driver: for threads that wait for it without
@@ -209,13 +210,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool front_waits_ = false;    // its last Advance() said so, and nobody has waited since
   bool advancing_ = false;      // the driver is in Advance()
   bool advances_user_code_ = false;  // with advancing_: the front's NeedsWorker()
+  bool had_user_code_ = false;  // a task with NeedsWorker() was queued since the stream was empty
   bool driver_waits_ = false;   // the driver is in WaitForProgress(): others may prepare
   bool preparing_ = false;      // somebody calls Prepare(); the front does not move meanwhile
   size_t prepared_ = 0;         // tasks directly behind the front whose Prepare() returned true
   bool closed_ = false;         // no Enqueue any more
   bool abandoned_ = false;      // drop everything
   uint64_t drop_until_ = 0;     // tasks up to this number are given up
-  uint64_t aborts_ = 0;         // calls of Abort()
+  uint64_t aborts_ = 0;         // calls of Abort(), and times that tasks were dropped
   int32_t abort_code_ = 0;      // of the last one
   uint64_t patience_lost_ = 0;  // with the task of this number, which is user code: see RunWhatCan()
   bool stop_on_failure_ = false;

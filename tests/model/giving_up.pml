@@ -17,6 +17,7 @@
  *   close_shares PhaseBarrier::Close
  *   take_back    TakeBackArrival
  *   drop         ~CollectiveTask
+ *   fail         BeginInStep: this rank cannot do its share
  *   wait         WaitForProgress, EventCount::WaitOnce; then Trouble, as in Go
  *
  * Proved: once a rank has returned an error nobody executes the operation, for both or as a share that
@@ -60,6 +61,7 @@ bool died; /* rank 1 */
 #define NO_BARRIER_CLOSED mutated(10)   /* who gives up leaves the barrier open */
 #define SHARE_NOT_WAITED_FOR mutated(11) /* a share under way is not waited for */
 #define ENTERED_ANYWAY mutated(12)      /* a closed barrier keeps nobody out */
+#define FAILS_SILENTLY mutated(13)      /* a rank that cannot do its share does not give up first */
 
 bool returned[2 * OPERATIONS]; /* an error, and the buffers */
 byte executed[OPERATIONS];     /* alone, for both */
@@ -273,7 +275,16 @@ proctype Rank(byte me) {
            /* Also when each rank was to do its share this rank has not: then it is not complete. */
            d_step { !DEAD; assert(executed[k] == 1) };
            succeed_alone()
-        :: else -> own_share()
+        :: !ok -> own_share()
+#ifndef KILLED
+        :: !ok && !out_of_time ->
+           d_step { !DEAD; out_of_time = 1 };
+           stage = 3;
+           if :: FAILS_SILENTLY :: else -> give_up(); assert(given) fi;
+           given = 0;
+           return_error();
+           set_abort()
+#endif
         fi
      :: ok && stage == 3 ->
         fetch_add(LEFT, 1, w, skip);

@@ -2,6 +2,7 @@
 // crashes, nobody waits for ever, and memory of others stays as it is.
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -97,6 +98,81 @@ void ComeAfterTheOthersGaveUp(RankGroup& ranks, uint64_t count) {
 RANK_TEST(GivenUp, ShortOperation) { ComeAfterTheOthersGaveUp(ranks, 2); }
 RANK_TEST(GivenUp, SharedOperation) { ComeAfterTheOthersGaveUp(ranks, 20'000); }
 RANK_TEST(GivenUp, LongOperation) { ComeAfterTheOthersGaveUp(ranks, 1'000'000); }
+
+// Rank 0 destroys the stream of an operation that waits, and uses the buffers for something else at
+// once; the others come only then.
+void ComeAfterItWasDropped(RankGroup& ranks, uint64_t count) {
+  if (ranks.size() == 1) return;
+  Session s(ranks);
+  DeviceMemory in(count * 4), out(count * 4);
+  const std::vector<int32_t> reused(count, 0x55);
+  UploadValues(in.data(), std::vector<int32_t>(count, 1));
+  auto call = [&](aclrtStream stream) {
+    return HcclAllReduce(in.data(), out.data(), count, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                         s.comm(), stream);
+  };
+  if (s.rank() == 0) {
+    aclrtStream stream = nullptr;
+    REQUIRE_OK(aclrtCreateStream(&stream));
+    ASSERT_EQ(call(stream), HCCL_SUCCESS);
+    // By then its worker waits for the others; were it later, this would see less and not fail.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    REQUIRE_OK(aclrtDestroyStreamForce(stream));
+    UploadValues(out.data(), reused);
+    ranks.Meet();
+    ranks.Meet();
+    EXPECT_EQ(DownloadValues<int32_t>(out.data(), count), reused);
+  } else {
+    ranks.Meet();
+    const HcclResult result = call(s.stream());
+    const aclError outcome = s.Synchronize();
+    EXPECT_TRUE(result != HCCL_SUCCESS || outcome != 0) << "without rank 0";
+    EXPECT_THAT(TakeMessages(), ::testing::HasSubstr("rank 0 dropped operations"));
+    ranks.Meet();
+  }
+}
+
+RANK_TEST(GivenUp, DroppedExchange) { ComeAfterItWasDropped(ranks, 4); }
+RANK_TEST(GivenUp, DroppedShortOperation) { ComeAfterItWasDropped(ranks, 1'000); }
+RANK_TEST(GivenUp, DroppedSharedOperation) { ComeAfterItWasDropped(ranks, 20'000); }
+RANK_TEST(GivenUp, DroppedLongOperation) { ComeAfterItWasDropped(ranks, 1'000'000); }
+
+// Run with a bound on memory. Rank 0 has none left for its HCCL buffers when all have come: it fails,
+// and what the others write while they do their shares does not go into what it has used its buffers
+// for since.
+RANK_TEST(NoMemoryToBegin, NobodyWritesAfterTheError) {
+  if (ranks.size() == 1) return;
+  Session s(ranks);
+  constexpr uint64_t kCount = 4 << 20;
+  DeviceMemory in(kCount * 4), out(kCount * 4);
+  const std::vector<int32_t> reused(kCount, 0x55);
+  UploadValues(in.data(), std::vector<int32_t>(kCount, 1));
+  UploadValues(out.data(), std::vector<int32_t>(kCount, 2));
+  auto call = [&] {
+    return HcclAllReduce(in.data(), out.data(), kCount, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                         s.comm(), s.stream());
+  };
+  if (s.rank() == 0) {
+    ranks.Meet();
+    std::vector<void*> all;
+    for (size_t bytes = 64 << 20; bytes >= 4096; bytes /= 2) {
+      for (void* more; aclrtMalloc(&more, bytes, ACL_MEM_MALLOC_HUGE_FIRST) == 0;)
+        all.push_back(more);
+    }
+    TakeMessages();
+    EXPECT_TRUE(call() != HCCL_SUCCESS || s.Synchronize() != 0);
+    EXPECT_THAT(TakeMessages(), ::testing::HasSubstr("memory"));
+    UploadValues(out.data(), reused);
+    ranks.Meet();
+    EXPECT_EQ(DownloadValues<int32_t>(out.data(), kCount), reused);
+    for (void* memory : all) REQUIRE_OK(aclrtFree(memory));
+  } else {
+    ASSERT_EQ(call(), HCCL_SUCCESS);
+    ranks.Meet();
+    EXPECT_NE(s.Synchronize(), 0);
+    ranks.Meet();
+  }
+}
 
 }  // namespace
 }  // namespace hcclrun::testing

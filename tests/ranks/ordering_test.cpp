@@ -197,5 +197,62 @@ RANK_TEST(Ordering, ReceiveBehindASendOfTheSameBuffer) {
   REQUIRE_OK(aclrtDestroyStream(other));
 }
 
+// One stream falls behind by more operations than the communicator has places for: what is done out of
+// order is counted all the same, and those behind it find a place and their turn.
+RANK_TEST(Ordering, OneStreamFarAheadOfAnother) {
+  Session s(ranks);
+  constexpr uint64_t kCount = 100;  // more than ranks exchange
+  constexpr int kAhead = 70, kRounds = 20;
+  aclrtStream other;
+  REQUIRE_OK(aclrtCreateStream(&other));
+  DeviceMemory x(kCount * 4), y(kCount * 4);
+  UploadValues(x.data(), std::vector<int32_t>(kCount, 1));
+  UploadValues(y.data(), std::vector<int32_t>(kCount, 1));
+  auto call = [&](DeviceMemory& memory, uint64_t count, aclrtStream stream) {
+    ASSERT_EQ(
+        HcclAllReduce(memory.data(), memory.data(), count, kInt, HCCL_REDUCE_MAX, s.comm(), stream),
+        HCCL_SUCCESS);
+  };
+  for (int round = 0; round < kRounds; round++) {
+    ranks.Meet();
+    call(x, kCount, s.stream());
+    for (int i = 0; i < kAhead; i++) call(y, kCount, other);
+    // Whether the first stream is looked at before the second one is a mile away is up to the rank.
+    if (s.rank() % 2) {
+      EXPECT_EQ(s.Synchronize(), 0) << TakeMessages();
+    }
+    EXPECT_EQ(aclrtSynchronizeStream(other), 0) << TakeMessages();
+    EXPECT_EQ(s.Synchronize(), 0) << TakeMessages();
+    call(y, 4, other);
+    EXPECT_EQ(aclrtSynchronizeStream(other), 0) << TakeMessages();
+    call(y, kCount, other);
+    EXPECT_EQ(aclrtSynchronizeStream(other), 0) << TakeMessages();
+  }
+  REQUIRE_OK(aclrtDestroyStream(other));
+}
+
+// A stream is destroyed whose operations are complete, which nobody has looked for: nothing is dropped.
+RANK_TEST(Ordering, DestroyedStreamOfCompleteOperations) {
+  Session s(ranks);
+  constexpr uint64_t kCount = 100;
+  DeviceMemory x(kCount * 4);
+  UploadValues(x.data(), std::vector<int32_t>(kCount, 1));
+  auto call = [&](aclrtStream stream) {
+    ASSERT_EQ(HcclAllReduce(x.data(), x.data(), kCount, kInt, HCCL_REDUCE_MAX, s.comm(), stream),
+              HCCL_SUCCESS);
+  };
+  for (int round = 0; round < 20; round++) {
+    aclrtStream first;
+    REQUIRE_OK(aclrtCreateStream(&first));
+    ranks.Meet();
+    call(first);
+    call(s.stream());  // complete only when the one before is
+    ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
+    REQUIRE_OK(aclrtDestroyStreamForce(first));
+  }
+  call(s.stream());
+  EXPECT_EQ(s.Synchronize(), 0) << TakeMessages();
+}
+
 }  // namespace
 }  // namespace hcclrun::testing

@@ -378,5 +378,32 @@ RANK_TEST(Transfers, PeerThatDestroysItsCommunicator) {
   }
 }
 
+// Of a batch whose peers are there but for one, nobody waits for ever: this rank is told who has gone,
+// and the others that the communicator is out of use.
+RANK_TEST(Batch, OneOfThePeersHasGone) {
+  if (ranks.size() < 3) return;
+  Session s(ranks);
+  DeviceMemory memory(4096);
+  if (s.rank() == 1) s.DestroyCommunicator();
+  ranks.Meet();
+  if (s.rank() == 0) {
+    HcclSendRecvItem items[2] = {};
+    for (uint32_t i = 0; i < 2; i++)
+      items[i] = {HCCL_RECV, memory.data() + i * 2048, 16, HCCL_DATA_TYPE_INT32, i + 1};
+    ASSERT_EQ(HcclBatchSendRecv(items, 2, s.comm(), s.stream()), HCCL_SUCCESS);
+    EXPECT_NE(s.Synchronize(), 0);
+    EXPECT_THAT(TakeMessages(), ::testing::HasSubstr("rank 1"));
+    ranks.Meet();
+  } else {
+    ranks.Meet();
+    if (s.rank() == 2) {
+      const HcclResult result =
+          HcclSend(memory.data(), 16, HCCL_DATA_TYPE_INT32, 0, s.comm(), s.stream());
+      EXPECT_TRUE(result != HCCL_SUCCESS || s.Synchronize() != 0);
+    }
+  }
+  ranks.Meet();
+}
+
 }  // namespace
 }  // namespace hcclrun::testing

@@ -305,6 +305,50 @@ TEST_F(StreamTest, G1_ForceCloseWhileAThreadSynchronises) {
   }
 }
 
+// Whoever waits for tasks that are dropped is told, and when the call returns they are gone.
+TEST_F(StreamTest, G1_ForceCloseTellsThoseWhoSynchronise) {
+  Gate gate;
+  std::atomic<int> destroyed{0};
+  auto stream = Stream::Create(*Context::Current());
+  Queue(*stream, {.name = "a", .gate = &gate, .destroyed = &destroyed});
+  Fault outcome;
+  std::thread waiter([&] { outcome = stream->Synchronize(-1); });
+  gate.AwaitVisitor();
+  stream->Close(false);
+  EXPECT_EQ(destroyed.load(), 1);
+  waiter.join();
+  EXPECT_TRUE(outcome.kind == FaultKind::kStreamAborted || !outcome);  // it may have come later
+}
+
+// What is queued behind user code that has ended runs, as what is queued behind user code does.
+TEST_F(StreamTest, G1_ForceCloseRunsWhatIsBehindUserCodeThatHasEnded) {
+  class Slow : public Task {
+   public:
+    explicit Slow(Gate* gate) : gate_(gate) {}
+    Progress Advance(Fault*) override {
+      gate_->WaitFor(int64_t{60} * 1'000'000'000);
+      return Progress::kDone;
+    }
+    void WaitForProgress(int64_t) override {}
+    const char* Name() const override { return "slow"; }
+
+   private:
+    Gate* const gate_;
+  };
+  Gate gate;
+  std::atomic<int> destroyed{0};
+  auto stream = Stream::Create(*Context::Current());
+  Queue(*stream, {.name = "kernel", .needs_worker = true, .destroyed = &destroyed});
+  stream->Enqueue(std::make_unique<Slow>(&gate));
+  Queue(*stream, {.name = "b", .journal = &journal_});
+  gate.AwaitVisitor();
+  EXPECT_EQ(destroyed.load(), 1);
+  std::thread opener([&] { gate.Open(); });
+  stream->Close(false);
+  opener.join();
+  EXPECT_THAT(journal_.lines(), ::testing::ElementsAre("run b"));
+}
+
 TEST_F(StreamTest, G1_CloseWaitsForTasks) {
   auto stream = Stream::Create(*Context::Current());
   std::atomic<int> destroyed{0};
