@@ -356,11 +356,20 @@ std::string WindowMissingSentence(const Fault& f, bool still) {
         " comes too late: the other ranks have waited for it and given up. All ranks must register "
         "together; windows of this communicator are out of use now");
   }
+  // All have begun it, and not all have got as far as to count themselves.
+  if (missing.empty()) {
+    for (const WindowDetail::Call& c : d->calls) {
+      if (!ProcessStopped(c.position.pid)) continue;
+      std::erase(there, c.position.rank);
+      missing.Add(c.position.rank, WhereNow(c.position));
+    }
+  }
   return absl::StrCat(
       "registration #", f.n[0] + 1, " of communicator ", d->communicator,
       still ? " has waited " : " waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s; ",
       there.empty() ? "no rank" : Ranks(there), there.size() > 1 ? " are" : " is",
-      " in HcclCommSymWinRegister, missing: ", missing.Text(" "),
+      " in HcclCommSymWinRegister, ",
+      missing.empty() ? "one of them is very slow" : absl::StrCat("missing: ", missing.Text(" ")),
       still ? ". All ranks must register together; it goes on waiting until HCCL_CONNECT_TIMEOUT"
             : ". All ranks must register together; windows of this communicator are out of use now",
       NumberingOf(d->communicator, d->calls));

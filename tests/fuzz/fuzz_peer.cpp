@@ -129,6 +129,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::shared_ptr<Communicator> comm = *found;
     const ControlView& view = comm->view();
     const uint64_t bytes = ControlView::BytesFor(2);
+    // With a processor for each rank operations of a few bytes are exchanges.
+    view.header->oversubscribed = flags >> 7;
     input.Patch(view.header, bytes, flags >> 3 & 3);
     const int code = Call(which, count, setting, comms[0], stream);
     // The peer has called the same, but for some patches.

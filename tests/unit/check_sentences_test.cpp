@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <memory>
 #include <new>
@@ -174,6 +177,40 @@ TEST(Sentences, ATransferThatWasGivenUpIsNoOperationThatNobodyHasCalled) {
             "HCCL_EXEC_TIMEOUT; see its message");
   fault.n[2] = 0;
   EXPECT_THAT(SentenceOf(fault), HasSubstr("; no rank is there, missing: ranks 0-1 ("));
+}
+
+// Where all are in the registration but have not all counted themselves, it is one that stands still.
+TEST(Sentences, ARankThatIsStoppedInTheMidstOfARegistrationIsMissing) {
+  const pid_t stopped = fork();
+  if (stopped == 0) {
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  ASSERT_GT(stopped, 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(stopped, &status, WUNTRACED), stopped);
+  auto detail = std::make_shared<WindowDetail>();
+  detail->communicator = "tp";
+  detail->ranks = 3;
+  detail->own_rank = 0;
+  for (uint32_t r = 0; r < 3; r++) {
+    WindowDetail::Call call{};
+    call.position.rank = r;
+    call.position.pid = r == 1 ? stopped : getpid();
+    call.position.call = static_cast<uint32_t>(CallId::HcclCommSymWinRegister);
+    call.position.windows = 1;
+    call.came = true;
+    detail->calls.push_back(call);
+  }
+  Fault fault(FaultKind::kWindowMissingRank, {0, 1500, 0});
+  fault.detail = detail;
+  const std::string said = SentenceOf(fault);
+  kill(stopped, SIGKILL);
+  waitpid(stopped, &status, 0);
+  EXPECT_THAT(said, HasSubstr("ranks 0,2 are in HcclCommSymWinRegister, missing: rank 1 (last call "
+                              "HcclCommSymWinRegister #1), stopped by a signal"));
+  EXPECT_THAT(SentenceOf(fault),
+              HasSubstr("ranks 0-2 are in HcclCommSymWinRegister, one of them is very slow. "));
 }
 
 TEST(Sentences, CallsThatAreShiftedByOneAreCalledThat) {
