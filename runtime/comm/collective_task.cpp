@@ -208,7 +208,7 @@ bool CollectiveTask::Step(Fault* fault) {
         return BeginInStep(&CollectiveTask::BeginOwnShare, fault);
       }
       const Executor& executor = shared ? CooperativeExecutor() : ClassicExecutor();
-      Executor::State state = executor.Advance(run_->run, [this, &view, k](bool last) {
+      Executor::State state = executor.Advance(run_->run, [&view, k](bool last) {
         last ? Complete(view, k, NowNs(), false) : view.header->event.Notify();
       });
       if (state == Executor::State::kFinished) shared ? FinishShared() : Finish();
