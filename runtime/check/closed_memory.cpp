@@ -49,7 +49,12 @@ class Line {
   template <class... Args>
   void Add(const char* format, Args... args) {
     if (used_ >= sizeof text_) return;
-    const int n = snprintf(text_ + used_, sizeof text_ - used_, format, args...);
+    int n = 0;
+    if constexpr (sizeof...(args) == 0) {
+      n = snprintf(text_ + used_, sizeof text_ - used_, "%s", format);
+    } else {
+      n = snprintf(text_ + used_, sizeof text_ - used_, format, args...);
+    }
     if (n > 0) used_ = std::min(sizeof text_ - 2, used_ + static_cast<size_t>(n));
   }
   void Write() {

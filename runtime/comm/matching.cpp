@@ -291,6 +291,13 @@ static std::optional<Shift> FindShift(const ControlView& view, const OpDetail& d
   return found;
 }
 
+// Whether it was there for an exchange and has given it up. It posts nothing in this place any more:
+// the communicator is out of use.
+static bool TookBack(const ControlView& view, uint64_t sequence, uint32_t rank) {
+  return view.posted_by(sequence, rank).load(std::memory_order_seq_cst) == 0 &&
+         view.ranks[rank].posted.load(std::memory_order_relaxed) > sequence;
+}
+
 Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator,
                      uint32_t own_rank, uint64_t sequence, uint32_t only, const VMatch* v) {
   auto detail = std::make_shared<OpDetail>();
@@ -303,7 +310,7 @@ Fault OperationFault(FaultKind kind, const ControlView& view, const std::string&
     if (only != kNoRank && r != only) continue;
     OpDetail::Call call;
     call.position = PositionOf(view, r);
-    call.posted = HasPosted(view, sequence, r);
+    call.posted = HasPosted(view, sequence, r) || TookBack(view, sequence, r);
     // Until it has posted, its owner may be writing it.
     call.descriptor = call.posted ? view.descriptor(sequence, r) : Descriptor{};
     detail->calls.push_back(call);

@@ -10,6 +10,7 @@
 #include "comm/communicator.h"
 #include "comm/stall.h"
 #include "shm/lifeline.h"
+#include "shm/process_watch.h"
 
 namespace hcclrun {
 namespace {
@@ -110,6 +111,11 @@ Fault Meeting::MissingFault(int64_t waited_ms) {
       absl::StrAppend(&f.text, i ? "," : "", ancestry_.ranks[i]);
     absl::StrAppend(&f.text, shown < ancestry_.ranks.size() ? ",..." : "",
                     " of its parent; all members must pass the same rankIds, subCommId and name");
+    const std::shared_ptr<Communicator> parent = ancestry_.parent.lock();
+    for (uint32_t r : ancestry_.ranks) {
+      if (!parent || !parent->connected() || !ProcessStopped(parent->view().ranks[r].pid)) continue;
+      absl::StrAppend(&f.text, "; rank ", r, " of its parent is stopped by a signal");
+    }
   }
   return f;
 }

@@ -30,7 +30,8 @@ void Execute(const OpShape& shape, const Descriptor& own, const Addresses& place
              Accumulator accumulator) {
   const uint32_t ranks = shape.ranks, root = shape.root;
   const uint64_t block = shape.count * shape.elem;
-  const auto& [in, out] = places;
+  // Not a structured binding, which C++20's lambdas may capture, but not clang 14's.
+  char *const *in = places.in, *const *out = places.out;
   const auto reduce = [&](char* const* to, uint32_t n, uint64_t offset) {
     const void* from[kMostRanks];
     for (uint32_t r = 0; r < ranks; r++) from[r] = in[r] + offset;

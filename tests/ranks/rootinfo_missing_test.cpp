@@ -7,6 +7,7 @@
 namespace hcclrun::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 RANK_TEST(MissingRank, ListsWhoCameAndWhoDidNot) {
@@ -72,6 +73,9 @@ RANK_TEST(MissingCall, FailsAfterTheExecutionTimeout) {
   }
   ranks.Meet();
   EXPECT_NE(all_reduce(), HCCL_SUCCESS) << "out of use everywhere, also for the late rank";
+  // And says again why, although those that waited have taken their calls back.
+  EXPECT_THAT(TakeMessages(), AllOf(HasSubstr("HcclAllReduce(count 8, int8, sum)"),
+                                    HasSubstr("missing: rank " + std::to_string(last))));
 }
 
 // A barrier waits for ever (semantics C.2): longer than the execution timeout, measured
