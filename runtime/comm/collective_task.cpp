@@ -452,6 +452,8 @@ Fault CollectiveTask::Trouble() {
   const bool matched = stage_ == Stage::kTurn || stage_ == Stage::kRun;
   uint32_t gone = matched ? FirstGone(view) : CannotPost(view, k);
   if (gone != kNoRank && !CanGoOn()) {
+    // Because of another one perhaps, whose end was noted before.
+    if (AbortOf(view).cause != AbortCause::kNone) return Trouble();
     return OperationFault(FaultKind::kRankExited, view, comm_->name(), comm_->rank(), k, gone);
   }
   if (deadline_.passed() && !CanGoOn()) {

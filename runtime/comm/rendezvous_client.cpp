@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/step.h"
+#include "comm/abort.h"
 #include "comm/control_mapping.h"
 #include "comm/rendezvous_server.h"
 #include "shm/lifeline.h"
@@ -109,6 +110,7 @@ class Client {
     ServerPacket go;
     std::vector<UniqueFd> none;
     if (Fault f = Next(ServerPacket::kGo, deadline, &go, &none)) {
+      if (lost_) TellDeath(result->view);
       // The others may have theirs: they must not wait for this rank.
       result->view.ranks[hello_.rank].state.store(uint32_t(RankState::kDestroyed),
                                                   std::memory_order_seq_cst);
@@ -116,6 +118,23 @@ class Client {
       return f;
     }
     return result;
+  }
+
+  // The server is a thread of a member. If that has died, operations of those that were answered fail
+  // because of it, and not because this rank was not, which is what they may see first.
+  static void TellDeath(const ControlView& view) {
+    const Deadline soon = Deadline::After(100);  // a process that ends closes its sockets before
+    do {
+      for (uint32_t r = 0; r < view.size; r++) {
+        if (view.ranks[r].state.load(std::memory_order_seq_cst) != uint32_t(RankState::kAlive) ||
+            !ProcessEnded(PrivateCopy(view.ranks[r].pid)))
+          continue;
+        SetAbort(view, AbortCause::kRankDied, r);
+        return;
+      }
+      const timespec nap = {0, 1'000'000};
+      nanosleep(&nap, nullptr);
+    } while (!soon.passed());
   }
 
   void SendReady(const Fault& fault) {

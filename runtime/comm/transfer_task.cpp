@@ -449,6 +449,8 @@ Fault TransferTask::Trouble() {
       const TransferChannel& channel = view.channel(comm_->rank(), t.end, t.peer);
       if (channel.called[Other(t.end)].load(std::memory_order_seq_cst) > t.number) continue;
     }
+    // Because of another one perhaps, whose end was noted before.
+    if (AbortOf(view).cause != AbortCause::kNone) return Trouble();
     return FaultOf(FaultKind::kTransferGone, t);
   }
   if (!deadline_.passed() || AnyCanGoOn()) return Fault::None();
