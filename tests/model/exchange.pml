@@ -12,9 +12,15 @@
  *   turn          IsItsTurn
  *   done          Communicator::DoneWith
  *
+ *   give_up       CollectiveTask::GiveUp: Exchange::TakeBack; TakeBackArrival
+ *
+ * With -DGIVES_UP rank 0 comes for exchanges alone and may run out of time once; afterwards the abort word
+ * makes the other one give up, too. Who has seen both calls by then may still succeed, with a copy.
+ *
  * Proved: nobody waits for ever; both ranks come to the same verdict about an operation, the right
  * one; what a rank reads of the other's call and input is whole and of this operation; a slot is
- * empty when an operation begins in it; operations in slots are complete in order.
+ * empty when an operation begins in it; operations in slots are complete in order. Giving up: who comes
+ * to an operation after the other has returned with an error does not succeed in it.
  */
 #ifndef OPERATIONS
 #define OPERATIONS 2
@@ -39,8 +45,13 @@
 #define BARRIER(k) (SLOT(k) + 4)
 #define POSTED(k, r) (SLOT(k) + 5 + (r))
 #define CALL(k, r) (SLOT(k) + 7 + (r)) /* the descriptor and the input: operation * 2 + kind + 1 */
-#define NV (5 + SLOTS * 9)
+#define ABORT (5 + SLOTS * 9)
+#define NV (6 + SLOTS * 9)
 #define NOBODY 255
+#ifdef GIVES_UP
+#define EXPIRES (me == 0 && !out_of_time)
+bool out_of_time; /* rank 0 was, once */
+#endif
 #include "machine.h"
 
 #define NO_RECHECK mutated(1)        /* sleeps without looking at the condition again */
@@ -52,11 +63,21 @@
 #define TURN_NOT_RAISED mutated(7)   /* exchanges never count as complete */
 #define RESETS_LATE mutated(8)      /* the slot's epoch is stored before its counters */
 #define CALL_LATE mutated(9)        /* posted, then written */
+#define NOT_TAKEN_BACK mutated(10)  /* a call stays when its rank gives up */
+#define TAKEN_BACK_FOR_GOOD mutated(11) /* also when both had come, and the rank goes on */
+#define ABORT_UNLOOKED mutated(12)  /* waits do not look at the abort word */
 
 bool kind_of[2 * OPERATIONS];
 byte verdict[OPERATIONS]; /* 0 none yet, 1 equal, 2 different */
 byte in_order;            /* operations complete in the slots, with those between them */
 byte finished;
+#ifdef GIVES_UP
+bool returned[2 * OPERATIONS]; /* with an error */
+bool late[2 * OPERATIONS];     /* this rank came after that */
+#define CAME_LATE late[OF(rank, k)]
+#else
+#define CAME_LATE false
+#endif
 byte sleep_epoch[2];      /* the event's epoch when the rank announced itself */
 
 #define rank me
@@ -187,7 +208,34 @@ inline post() {
   fi
 }
 
+#ifdef GIVES_UP
+/* gone = the rank returns an error; otherwise it goes on, since both have come. */
+inline give_up() {
+  gone = 1;
+  if
+  :: stage == 1 && kind == 0 && !NOT_TAKEN_BACK ->
+     publish(POSTED(k, rank), 0);
+     load(POSTED(k, 1 - rank), w, gone = (w != k + 1); w = 0);
+     if
+     :: gone || TAKEN_BACK_FOR_GOOD
+     :: else -> publish(POSTED(k, rank), k + 1)
+     fi
+  :: stage == 1 && kind == 1 -> /* the other never arrives */
+     fetch_add(ARRIVED(k), 255, w, assert(w == 1); w = 0)
+  :: else
+  fi;
+  if
+  :: gone ->
+     d_step { returned[OF(rank, k)] = 1; stage = 4 };
+     publish(ABORT, 1);
+     notify()
+  :: else
+  fi
+}
+#endif
+
 #define AGREE(v)                                                                     \
+  assert(v == 2 || !CAME_LATE);                                                      \
   assert(verdict[k] == 0 || verdict[k] == v);                                        \
   assert((v == 2) == (kind_of[OF(0, k)] != kind_of[OF(1, k)]));                      \
   verdict[k] = v
@@ -202,17 +250,32 @@ inline leave() {
 
 proctype Rank(byte me) {
   byte k, stage, w, seen;
-  bool kind, ok, failed, called;
+  bool kind, ok, failed, called, gone;
   do
-  :: k >= OPERATIONS -> break
+  :: k >= OPERATIONS || gone -> break
   :: else ->
      if
-     :: stage == 0 && !called -> if :: kind = 0 :: kind = 1 fi; kind_of[OF(rank, k)] = kind; called = 1
+     :: stage == 0 && !called ->
+        if
+        :: kind = 0
+#ifdef GIVES_UP
+        :: me == 1 -> kind = 1
+#else
+        :: kind = 1
+#endif
+        fi;
+        kind_of[OF(rank, k)] = kind;
+        called = 1
      :: else
      fi;
      can_go_on();
      if
-     :: ok && stage == 0 -> post(); stage = 1
+     :: ok && stage == 0 ->
+#ifdef GIVES_UP
+        late[OF(rank, k)] = returned[OF(1 - rank, k)];
+#endif
+        post();
+        stage = 1
      :: ok && stage == 1 && kind == 0 ->
         if
         :: failed && !FAILURE_FORGOTTEN -> /* TellThoseInTheSlot: there is one, who was found */
@@ -247,9 +310,27 @@ proctype Rank(byte me) {
         can_go_on();
         failed = 0;
         if :: NO_RECHECK -> ok = 0 :: else fi;
+#ifdef GIVES_UP
+        if :: ok || ABORT_UNLOOKED :: else -> load(ABORT, ok, skip) fi;
+#endif
         if :: ok :: else -> futex_wait(EPOCH, sleep_epoch[me]) fi;
         sleep_epoch[me] = 0;
-        fetch_add(WAITERS, 255, w, w = 0)
+        fetch_add(WAITERS, 255, w, w = 0);
+#ifdef GIVES_UP
+        if
+        :: me == 0 && !out_of_time -> seen = 1; out_of_time = 1
+        :: ABORT_UNLOOKED
+        :: !ABORT_UNLOOKED -> load(ABORT, seen, skip)
+        fi;
+        if
+        :: seen ->
+           seen = 0;
+           can_go_on();
+           failed = 0;
+           if :: ok :: else -> give_up() fi
+        :: else
+        fi
+#endif
      fi;
      ok = 0;
      if
