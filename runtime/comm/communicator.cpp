@@ -528,6 +528,7 @@ void Communicator::DoneWith(uint64_t sequence) {
     done.fetch_add(1, std::memory_order_seq_cst);
     return;
   }
+  HCCLRUN_STEP("exchange.over");
   uint64_t next = sequence;
   const bool first = done.compare_exchange_strong(next, sequence + 1, std::memory_order_seq_cst);
   if (!first || any_ahead_.load(std::memory_order_seq_cst)) {
@@ -535,6 +536,7 @@ void Communicator::DoneWith(uint64_t sequence) {
     if (!first) {
       done_ahead_.insert(sequence);
       any_ahead_.store(true, std::memory_order_seq_cst);
+      HCCLRUN_STEP("exchange.ahead");
     }
     uint64_t at = done.load(std::memory_order_seq_cst);
     for (; done_ahead_.erase(at); at = done.load(std::memory_order_seq_cst))

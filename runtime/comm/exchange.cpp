@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/settings.h"
+#include "base/step.h"
 #include "collective/kernels.h"
 #include "comm/matching.h"
 
@@ -46,22 +47,26 @@ bool Exchange::TryPost(Communicator& comm, const Descriptor& own, const char* in
   const ControlView& view = comm.view();
   const uint64_t k = own.sequence;
   if (!comm.PlaceIsFree(k)) return false;
+  HCCLRUN_STEP("exchange.free");
   const uint32_t rank = comm.rank();
   PostedCall& mine = view.call_of(k, rank);
   std::memcpy(static_cast<void*>(&mine.call), &own, kDescriptorLine);
   if (in_bytes) std::memcpy(view.exchanged(k, rank, LargestInput(own, view.size)), in, in_bytes);
   windows_ = OnWindowPath(own);
   met_ = 1u << rank;
+  HCCLRUN_STEP("exchange.written");
   // Wakes nobody: whoever sleeps until all have come is woken by the last, when it is done with the
   // operation (DoneWith), and not before it has announced its sleep, which makes its own call visible.
   mine.posted.store(k + 1, std::memory_order_release);
   view.ranks[rank].posted.store(k + 1, std::memory_order_relaxed);
+  HCCLRUN_STEP("exchange.posted");
   return true;
 }
 
 void Exchange::TellThoseInTheSlot(const ControlView& view, const Descriptor& own, uint32_t rank) {
   const uint64_t k = own.sequence;
   view.posted_by(k, rank).store(k + 1, std::memory_order_seq_cst);
+  HCCLRUN_STEP("exchange.differs");
   for (uint32_t r = 0; r < view.size; r++) {
     if (view.posted_by(k, r).load(std::memory_order_seq_cst) == k + 1 &&
         !(view.descriptor(k, r).flags & kFlagExchange))
@@ -92,12 +97,14 @@ bool Exchange::AllHere(const ControlView& view, const Descriptor& own,
     met_ |= 1u << r;
   }
   if (*failure != SlotFailure::kNone || met_ != everybody) return false;
+  HCCLRUN_STEP("exchange.met");
   return AllPosted(view, k);  // and nobody has taken its call back since
 }
 
 bool Exchange::TakeBack(const ControlView& view, uint64_t sequence, uint32_t rank) {
   std::atomic<uint64_t>& mine = view.posted_by(sequence, rank);
   mine.store(0, std::memory_order_seq_cst);
+  HCCLRUN_STEP("giveup.call_taken_back");
   for (uint32_t r = 0; r < view.size; r++) {
     if (r != rank && view.posted_by(sequence, r).load(std::memory_order_seq_cst) != sequence + 1)
       return true;
@@ -109,6 +116,7 @@ bool Exchange::TakeBack(const ControlView& view, uint64_t sequence, uint32_t ran
 void Exchange::Deliver(const Communicator& comm, const Descriptor& own, char* out,
                        Path* path) const {
   const ControlView& view = comm.view();
+  HCCLRUN_STEP("exchange.delivers");
   const uint32_t ranks = comm.size(), me = comm.rank(), root = own.root;
   const Op op = static_cast<Op>(own.op);
   const DataType dtype = static_cast<DataType>(own.dtype);

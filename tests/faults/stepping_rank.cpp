@@ -3,6 +3,7 @@
 //   stepping_rank work    makes communicators, registers a window, calls collectives small and large, on
 //                         both paths, several at once, sends and receives, has a mismatch, and destroys
 //                         everything
+//   stepping_rank threads the ranks are threads of this process, made by HcclCommInitAll
 //   stepping_rank giveup  calls collectives and transfers that one rank gives up at once
 //
 // Exits with 7 when a call fails that should not, with 9 when a result is wrong. What happened is
@@ -17,6 +18,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <thread>
+#include <vector>
 
 #include "faults/step_board.h"
 
@@ -128,16 +131,19 @@ void Work() {
   CHECK(aclrtSynchronizeStream(stream));
   Expect(All(received, kSent, static_cast<float>(last)), "a receive");
 
-  // A mismatch fails on all ranks and leaves the communicator usable.
-  CHECK(HcclAllReduce(values, values, 4 + (rank == 0), HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comm,
-                      stream));
-  const int code = aclrtSynchronizeStream(stream);
-  Expect(code != 0, "a mismatch succeeded");
-  const char* why = aclGetRecentErrMsg();
-  if (!why || !std::strstr(why, "count")) {
-    char text[sizeof board->ranks[0].text];
-    std::snprintf(text, sizeof text, "a mismatch returned %d: %s", code, why ? why : "no message");
-    End(RankEnd::kFailed, text);
+  // A mismatch fails on all ranks and leaves the communicator usable. (4000: no exchange.)
+  for (uint64_t odd : {uint64_t{5}, uint64_t{4'000}}) {
+    CHECK(HcclAllReduce(values, values, rank == 0 ? odd : 4, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM,
+                        comm, stream));
+    const int code = aclrtSynchronizeStream(stream);
+    Expect(code != 0, "a mismatch succeeded");
+    const char* why = aclGetRecentErrMsg();
+    if (!why || !std::strstr(why, "count")) {
+      char text[sizeof board->ranks[0].text];
+      std::snprintf(text, sizeof text, "a mismatch returned %d: %s", code,
+                    why ? why : "no message");
+      End(RankEnd::kFailed, text);
+    }
   }
   CHECK(HcclBarrier(comm, stream));
   CHECK(aclrtSynchronizeStream(stream));
@@ -157,6 +163,38 @@ void Work() {
   CHECK(HcclMemFree(memory));
   CHECK(aclrtFree(plain));
   CHECK(aclrtDestroyStream(stream));
+}
+
+void Threads() {
+  constexpr int kThreads = 3;
+  constexpr uint64_t kMost = 100'000;
+  int32_t devices[kThreads];
+  for (int i = 0; i < kThreads; i++) devices[i] = i;
+  HcclComm comms[kThreads];
+  CHECK(HcclCommInitAll(kThreads, devices, comms));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; i++) {
+    threads.emplace_back([&comms, i] {
+      CHECK(aclrtSetDevice(i));
+      aclrtStream stream = nullptr;
+      CHECK(aclrtCreateStream(&stream));
+      void* memory = nullptr;
+      CHECK(aclrtMalloc(&memory, kMost * 4, ACL_MEM_MALLOC_HUGE_FIRST));
+      auto* values = static_cast<float*>(memory);
+      for (uint64_t count : {uint64_t{4}, uint64_t{5'000}, kMost}) {
+        Fill(values, count, static_cast<float>(i + 1));
+        CHECK(HcclAllReduce(values, values, count, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comms[i],
+                            stream));
+        CHECK(aclrtSynchronizeStream(stream));
+        Expect(All(values, count, kThreads * (kThreads + 1) / 2), "a sum of threads");
+      }
+      CHECK(aclrtFree(memory));
+      CHECK(aclrtDestroyStream(stream));
+      CHECK(HcclCommDestroy(comms[i]));
+      CHECK(aclrtResetDevice(i));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // Calls what one rank gives up at once. Whose call succeeds has the right result; what a rank puts
@@ -214,7 +252,9 @@ int main(int argc, char** argv) {
   size = static_cast<uint32_t>(hcclrunSize());
   board->ranks[rank].pid.store(getpid());
   CHECK(aclrtSetDevice(static_cast<int32_t>(rank)));
-  std::strcmp(argv[1], "giveup") == 0 ? GiveUp() : Work();
+  std::strcmp(argv[1], "giveup") == 0    ? GiveUp()
+  : std::strcmp(argv[1], "threads") == 0 ? Threads()
+                                         : Work();
   CHECK(aclrtResetDevice(static_cast<int32_t>(rank)));
   End(RankEnd::kFinished, "");
 }
