@@ -20,7 +20,9 @@
 #include <mutex>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/job.h"
+#include "base/log.h"
 #include "device/device.h"
 #include "device/memory_map.h"
 
@@ -350,7 +352,19 @@ void TakeFront(int signal, void (*handler)(int, siginfo_t*, void*), Chain& chain
   if (sigaction(signal, nullptr, &now) != 0) return;
   if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handler) return;
   const size_t size = chain.size.load(std::memory_order_relaxed);
-  if (size == kMaxChain) return;
+  if (size == kMaxChain) {
+    static std::once_flag told;
+    std::call_once(told, [signal] {
+      Tell(LogLevel::kWarning,
+           absl::StrCat(
+               "the program has installed a handler of ", signal == SIGSEGV ? "SIGSEGV" : "SIGSYS",
+               " for the ", kMaxChain + 1,
+               "th time after HCCLRUN_STRICT took its place in front; this one stays in front, "
+               "and accesses of the host to device memory are explained only if it hands the "
+               "signal on"));
+    });
+    return;
+  }
   chain.before[size] = now;
   chain.size.store(size + 1, std::memory_order_release);
   struct sigaction ours;

@@ -18,6 +18,7 @@
 #include "device/device_memory.h"
 #include "device/heap.h"
 #include "device/host_registration.h"
+#include "device/peer_ranges.h"
 
 namespace hcclrun {
 namespace {
@@ -47,6 +48,7 @@ struct Maps {
   std::map<uintptr_t, MemoryInfo> memory;  // by base
   std::map<uintptr_t, Space> spaces;       // heaps, peers' heaps and reservations, by base
   std::atomic<uint64_t> generation{1};     // of `memory`; changed under the mutex
+  std::map<std::pair<uintptr_t, uint64_t>, uint32_t> peer_ranges;  // open ones; how often
   std::vector<Gone> gone;                  // a ring
   size_t next_gone = 0;
   std::vector<Count> counts;
@@ -75,11 +77,33 @@ std::map<uintptr_t, Space>::const_iterator SpaceLocked(const Maps& maps, uintptr
   return address - it->first < it->second.size ? it : maps.spaces.end();
 }
 
+void RememberLocked(Maps& maps, const MemoryInfo& memory, const char* ended_by) {
+  if (maps.gone.size() < kGoneKept) {
+    maps.gone.push_back({memory, ended_by});
+  } else {
+    maps.gone[maps.next_gone] = {memory, ended_by};
+  }
+  maps.next_gone = (maps.next_gone + 1) % kGoneKept;
+}
+
+// Whether an address in a view of a peer was in windows that are all deregistered.
+bool ClosedLocked(const Maps& maps, uintptr_t at) {
+  for (const auto& [range, times] : maps.peer_ranges) {
+    if (at - range.first < range.second) return false;
+  }
+  for (const Gone& gone : maps.gone) {
+    if (gone.memory.kind == MemoryKind::kPeerView &&
+        at - Number(gone.memory.base) < gone.memory.size)
+      return true;
+  }
+  return false;
+}
+
 // What the map itself knows; newest first of what is gone.
 void DescribeLocked(const Maps& maps, uintptr_t at, MemoryDetail* detail) {
   const MemoryInfo* info = FindLocked(maps, at);
   // All of a peer's heap is an entry: says nothing more than that it is the peer's.
-  if (info) {
+  if (info && (info->kind != MemoryKind::kPeerView || !ClosedLocked(maps, at))) {
     detail->place = Place::kInside;
     detail->memory = *info;
     return;
@@ -200,7 +224,7 @@ Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* 
   std::shared_lock<std::shared_mutex> lock(maps.mutex);
   uintptr_t at = Number(address);
   const MemoryInfo* first = FindLocked(maps, at);
-  if (!first) {
+  if (!first || (first->kind == MemoryKind::kPeerView && ClosedLocked(maps, at))) {
     lock.unlock();
     return NotDeviceMemory(address, parameter);
   }
@@ -298,6 +322,27 @@ void AddPeerView(char* base, uint64_t size) {
 
 void RemovePeerView(char* base) { RemoveMemory(base, MemoryKind::kPeerView); }
 
+void OpenPeerRange(char* base, uint64_t size) {
+  Maps& maps = Get();
+  std::unique_lock<std::shared_mutex> lock(maps.mutex);
+  maps.peer_ranges[{Number(base), size}]++;
+}
+
+void ClosePeerRange(char* base, uint64_t size, const char* ended_by) {
+  Maps& maps = Get();
+  std::unique_lock<std::shared_mutex> lock(maps.mutex);
+  const auto it = maps.peer_ranges.find({Number(base), size});
+  if (it == maps.peer_ranges.end() || --it->second > 0) return;
+  maps.peer_ranges.erase(it);
+  if (!ended_by) return;
+  MemoryInfo memory;
+  memory.kind = MemoryKind::kPeerView;
+  memory.base = base;
+  memory.size = size;
+  memory.made_by = "a rank's part of a symmetric window";
+  RememberLocked(maps, memory, ended_by);
+}
+
 uint64_t NextMemoryIdentity() {
   static std::atomic<uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -328,14 +373,7 @@ MemoryInfo RemoveMemory(const void* base, MemoryKind kind, const char* ended_by)
   MemoryInfo info = it->second;
   maps.memory.erase(it);
   maps.generation.fetch_add(1, std::memory_order_release);
-  if (ended_by) {
-    if (maps.gone.size() < kGoneKept) {
-      maps.gone.push_back({info, ended_by});
-    } else {
-      maps.gone[maps.next_gone] = {info, ended_by};
-    }
-    maps.next_gone = (maps.next_gone + 1) % kGoneKept;
-  }
+  if (ended_by) RememberLocked(maps, info, ended_by);
   return info;
 }
 

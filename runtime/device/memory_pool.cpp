@@ -8,6 +8,8 @@
 #include "device/device.h"
 #include "device/device_memory.h"
 #include "device/handle_table.h"
+#include "device/memory_map.h"
+#include "device/poison.h"
 #include "device/stream.h"
 
 namespace hcclrun {
@@ -126,6 +128,8 @@ Result<void*> MemoryPool::Allocate(uint64_t bytes, const Stream& stream) {
     amounts_.reserved_high = std::max(amounts_.reserved_high, amounts_.reserved);
   }
   Block& block = it->second;
+  // What is used again in the order of its stream may be in use until the stream comes here.
+  if (block.state == State::kFree) FillPoison(EngineView(it->first), block.bytes, Poison::kFresh);
   block.state = State::kUsed;
   block.serial++;
   amounts_.used += block.bytes;
@@ -161,6 +165,7 @@ void MemoryPool::Freed(const std::shared_ptr<MemoryPool>& pool, char* address, u
   auto it = pool->blocks_.find(address);
   if (it == pool->blocks_.end() || it->second.serial != serial) return;
   it->second.state = State::kFree;
+  FillPoison(EngineView(address), it->second.bytes, Poison::kFreed);
   if (pool->destroyed_) {
     pool->TrimLocked(0);
   } else if (pool->amounts_.reserved > pool->threshold_) {

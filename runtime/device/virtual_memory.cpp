@@ -53,14 +53,17 @@ std::map<uintptr_t, Mapping>::iterator FindMapping(Reserved& reserved, uintptr_t
   return address - it->first < it->second.memory->size() ? it : reserved.mappings.end();
 }
 
+// With `keeps_pages` a task under way may still use the addresses, which lead to the memory until
+// something else is mapped there or the reservation is released.
 Fault Unmap(Reserved& reserved, std::map<uintptr_t, Mapping>::iterator it,
-            std::shared_ptr<PhysicalMemory>* last, const char* ended_by) {
+            std::shared_ptr<PhysicalMemory>* last, const char* ended_by, bool keeps_pages = false) {
   char* address = reinterpret_cast<char*>(it->first);
   // Out of the map first: nobody resolves an address whose pages are going.
   RemoveMemory(address, MemoryKind::kMapping, ended_by);
   const uint64_t size = it->second.memory->size();
-  Fault fault = reserved.range.Unmap(address, size);
-  if (reserved.view && !fault)
+  Fault fault;
+  if (!keeps_pages) fault = reserved.range.Unmap(address, size);
+  if (reserved.view && !fault && !keeps_pages)
     fault = reserved.view->Unmap(reserved.view->base() + (address - reserved.range.base()), size);
   *last = std::move(it->second.memory);
   reserved.mappings.erase(it);
@@ -161,10 +164,15 @@ Fault MapMemory(void* address, uint64_t size, const std::shared_ptr<PhysicalMemo
 Fault UnmapMemory(void* address, const char* ended_by) {
   Device::LetStreamsCatchUp();
   std::shared_ptr<PhysicalMemory> last;  // dies outside the lock
+  bool used = false;
   if (const MemoryInfo memory = FindMemory(address);
       memory.kind == MemoryKind::kMapping && memory.base == address && Stream::AnyBusy()) {
-    if (Result<std::shared_ptr<PhysicalMemory>> physical = PhysicalMemoryAt(address); physical.ok())
-      Stream::KeepForUsers(memory, ended_by, *physical);
+    if (Result<std::shared_ptr<PhysicalMemory>> physical = PhysicalMemoryAt(address);
+        physical.ok()) {
+      const auto kept = std::make_shared<std::shared_ptr<PhysicalMemory>>(*physical);
+      Stream::KeepForUsers(memory, ended_by, kept);
+      used = kept.use_count() > 1;
+    }
   }
   VirtualMemory& vm = Get();
   std::lock_guard<std::mutex> lock(vm.mutex);
@@ -172,7 +180,7 @@ Fault UnmapMemory(void* address, const char* ended_by) {
   if (!reserved) return Fault(FaultKind::kNotMapped, {Number(address)});
   auto it = reserved->mappings.find(Number(address));
   if (it == reserved->mappings.end()) return Fault(FaultKind::kNotMapped, {Number(address)});
-  return Unmap(*reserved, it, &last, ended_by);
+  return Unmap(*reserved, it, &last, ended_by, used);
 }
 
 Result<std::shared_ptr<PhysicalMemory>> PhysicalMemoryAt(const void* address) {

@@ -1,6 +1,8 @@
 // What programs do wrong with memory: every mistake is told, with the allocation and the call, and nothing
 // crashes. Run without and with HCCLRUN_STRICT, which refuses what hardware accepts although it is wrong.
 
+#include <acl/acl_rt_memory_soma.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -358,6 +360,32 @@ RANK_TEST(Strict, ContentsThatNobodyWroteAreRecognised) {
   REQUIRE_OK(HcclMemAlloc(&mapped, 64));
   EXPECT_EQ(Words<uint32_t>(mapped, 16), std::vector<uint32_t>(16, 0xffffa110));
   REQUIRE_OK(HcclMemFree(mapped));
+}
+
+RANK_TEST(Strict, SoAreThoseOfMemoryPools) {
+  if (!Strict()) return;
+  Session s(ranks);
+  aclrtMemPoolProps props = {};
+  props.allocType = ACL_MEM_ALLOCATION_TYPE_PINNED;
+  props.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+  props.location.id = s.rank();
+  aclrtMemPool pool = nullptr;
+  REQUIRE_OK(aclrtMemPoolCreate(&pool, &props));
+  uint64_t keep = 1 << 20;
+  REQUIRE_OK(aclrtMemPoolSetAttr(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &keep));
+  void *memory = nullptr, *again = nullptr;
+  REQUIRE_OK(aclrtMemPoolMallocAsync(&memory, 64, pool, s.stream()));
+  EXPECT_EQ(Words<uint32_t>(memory, 16), std::vector<uint32_t>(16, 0xffffa110));
+  UploadValues(memory, std::vector<int32_t>(16, 1));
+  REQUIRE_OK(aclrtMemPoolFreeAsync(memory, s.stream()));
+  EXPECT_EQ(s.Synchronize(), 0);
+  EXPECT_EQ(Words<uint32_t>(memory, 16), std::vector<uint32_t>(16, 0xffffdead));
+  REQUIRE_OK(aclrtMemPoolMallocAsync(&again, 64, pool, s.stream()));
+  EXPECT_EQ(again, memory);
+  EXPECT_EQ(Words<uint32_t>(again, 16), std::vector<uint32_t>(16, 0xffffa110));
+  REQUIRE_OK(aclrtMemPoolFreeAsync(again, s.stream()));
+  EXPECT_EQ(s.Synchronize(), 0);
+  REQUIRE_OK(aclrtMemPoolDestroy(pool));
 }
 
 // A receive buffer holds nothing of before once the stream has come to the operation.
