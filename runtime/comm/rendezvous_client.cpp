@@ -101,7 +101,7 @@ class Client {
   Result<Membership> Converse(Deadline deadline) {
     HCCLRUN_STEP("init.hello_sent");
     Result<Membership> result = Receive(deadline);
-    if (all_came_) all_came_();
+    if (all_came_ && !refused_) all_came_();
     if (!result.ok() && !refused_) SendReady(result.fault());
     if (!result.ok()) return result.fault();
     HCCLRUN_STEP("init.mapped");

@@ -35,16 +35,22 @@ constexpr int64_t kReplyPatienceMs = 10'000;
 // A derived root info is served by a rank that connects at once.
 constexpr int64_t kFirstClientMs = 10'000;
 
-// Rendezvous of this process that are to end, by their sockets, and why.
-struct Cancelled {
+// The rendezvous that this process serves, by their sockets: why one is to end, "" if it is not.
+struct Served {
   std::mutex mutex;
   std::map<std::string, std::string> reasons;  // guarded by mutex
 
-  static Cancelled& Get() {
-    static Cancelled* cancelled = new Cancelled();
-    return *cancelled;
+  static Served& Get() {
+    static Served* served = new Served();
+    return *served;
   }
 };
+
+void NoLongerServed(const std::string& socket) {
+  Served& served = Served::Get();
+  std::lock_guard<std::mutex> lock(served.mutex);
+  served.reasons.erase(socket);
+}
 
 // Runs on its own thread; owns every connection. Only this thread touches its members.
 class Server {
@@ -79,9 +85,7 @@ class Server {
     }
     for (Client& c : rejected_) Dismiss(c, last);
     if (fault && !derived()) RefuseLatecomers(last);
-    Cancelled& cancelled = Cancelled::Get();
-    std::lock_guard<std::mutex> lock(cancelled.mutex);
-    cancelled.reasons.erase(info_.socket);
+    NoLongerServed(info_.socket);
   }
 
  private:
@@ -174,10 +178,10 @@ class Server {
   }
 
   Fault Cancellation() const {
-    Cancelled& cancelled = Cancelled::Get();
-    std::lock_guard<std::mutex> lock(cancelled.mutex);
-    const auto it = cancelled.reasons.find(info_.socket);
-    if (it == cancelled.reasons.end()) return Fault::None();
+    Served& served = Served::Get();
+    std::lock_guard<std::mutex> lock(served.mutex);
+    const auto it = served.reasons.find(info_.socket);
+    if (it == served.reasons.end() || it->second.empty()) return Fault::None();
     return Fault(FaultKind::kRendezvousRefused, it->second);
   }
 
@@ -423,10 +427,16 @@ class Server {
 }  // namespace
 
 Fault ServeRendezvous(UniqueFd listener, const RootInfo& info) {
+  {
+    Served& served = Served::Get();
+    std::lock_guard<std::mutex> lock(served.mutex);
+    served.reasons[info.socket].clear();
+  }
   std::thread thread;
   if (Fault f = StartQuietThread(
           [server = std::make_shared<Server>(std::move(listener), info)] { server->Run(); },
           &thread)) {
+    NoLongerServed(info.socket);
     return f;
   }
   thread.detach();
@@ -434,9 +444,10 @@ Fault ServeRendezvous(UniqueFd listener, const RootInfo& info) {
 }
 
 void CancelRendezvous(const RootInfo& info, const std::string& why) {
-  Cancelled& cancelled = Cancelled::Get();
-  std::lock_guard<std::mutex> lock(cancelled.mutex);
-  cancelled.reasons.emplace(info.socket, why);
+  Served& served = Served::Get();
+  std::lock_guard<std::mutex> lock(served.mutex);
+  const auto it = served.reasons.find(info.socket);
+  if (it != served.reasons.end() && it->second.empty()) it->second = why;
 }
 
 }  // namespace hcclrun
