@@ -80,8 +80,13 @@ std::string HintOf(const WaitGraph& graph, const std::vector<size_t>& cycle) {
            "ranks, or in streams of their own";
   }
   if (collectives && communicators.size() > 1) {
-    return "two communicators used in opposite order in one stream: call their operations in the "
-           "same order on all ranks, or in a stream for each";
+    return synchronize
+               ? "two communicators used in opposite order, with a wait for the first before the "
+                 "second: call their operations in the same order on all ranks, or call both "
+                 "before "
+                 "you wait"
+               : "two communicators used in opposite order in one stream: call their operations in "
+                 "the same order on all ranks, or in a stream for each";
   }
   if (synchronize) {
     return "a thread that waits for its stream before it calls what another rank needs: make the "
