@@ -15,6 +15,7 @@
 #include "launcher/descendants.h"
 #include "launcher/signals.h"
 #include "launcher/supervisor.h"
+#include "shm/blame.h"
 
 namespace hcclrun {
 namespace {
@@ -372,7 +373,8 @@ void Supervisor::Judge() {
     // Somebody else's signal has nothing to do with what a call had returned before.
     const bool killed = WIFSIGNALED(r.status) && WTERMSIG(r.status) != SIGABRT;
     bool blames =
-        !killed && page_ && page_->activity[rank].blames.load(std::memory_order_relaxed) != 0;
+        !killed && page_ &&
+        page_->activity[rank].blames.load(std::memory_order_relaxed) == kBlamesAnotherRank;
     return Key(r.collateral || blames, direct ? std::min(r.detached_at, r.ended_at) : r.ended_at,
                !WIFSIGNALED(r.status));
   };

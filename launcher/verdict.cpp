@@ -10,6 +10,7 @@
 #include "base/call.h"
 #include "base/rank_list.h"
 #include "launcher/signals.h"
+#include "shm/blame.h"
 
 namespace hcclrun {
 namespace {
@@ -194,8 +195,8 @@ std::string RankFailedText(const VerdictFacts& facts) {
     int code = WEXITSTATUS(facts.status);
     absl::StrAppend(&text, " exited with code ", code, LastCallText(note), CodeAdvice(code));
     if (!note.blame.empty())
-      absl::StrAppend(
-          &text, " Before, a call of it had failed because of another rank: ", note.blame, ".");
+      absl::StrAppend(&text, " Before, a call of it had failed",
+                      note.blames_another ? " because of another rank: " : ": ", note.blame, ".");
   }
   return text;
 }
@@ -241,8 +242,9 @@ void RankNote::CopyActivity(const RankActivity& activity) {
   sequence = activity.sequence.load(std::memory_order_relaxed);
   waiting = activity.waiting.load(std::memory_order_relaxed);
   waiting_for = activity.waiting_for.load(std::memory_order_relaxed);
-  if (activity.blames.load(std::memory_order_acquire))
-    blame.assign(activity.blame, strnlen(activity.blame, kBlameBytes));
+  const uint32_t kind = activity.blames.load(std::memory_order_acquire);
+  blames_another = kind == kBlamesAnotherRank;
+  if (kind) blame.assign(activity.blame, strnlen(activity.blame, kBlameBytes));
 }
 
 int ExitCodeOf(int status) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
 #include "base/rank_list.h"
+#include "check/call_order.h"
 #include "check/numbering.h"
 #include "check/peer_doing.h"
 #include "collective/types.h"
@@ -25,19 +26,6 @@ const WindowDetail* WindowOf(const Fault& f) {
 bool IsTransfer(uint32_t call) {
   return call == uint32_t(CallId::HcclSend) || call == uint32_t(CallId::HcclRecv) ||
          call == uint32_t(CallId::HcclBatchSendRecv);
-}
-
-// "HcclAllReduce(count 4, fp32, sum)"
-std::string CallOf(const Descriptor& d) {
-  const Op op = static_cast<Op>(d.op);
-  if (op == Op::kBarrier) return CallName(CallId::HcclBarrier);
-  std::string s = absl::StrCat(CallName(static_cast<CallId>(d.call)),
-                               IsVOperation(op) ? "(largest count " : "(count ", d.count, ", ",
-                               Name(static_cast<DataType>(d.dtype)));
-  if (IsReduction(op)) absl::StrAppend(&s, ", ", Name(static_cast<ReduceOp>(d.reduce_op)));
-  if (op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter)
-    absl::StrAppend(&s, ", root ", d.root);
-  return absl::StrCat(s, ")");
 }
 
 // Groups ranks by a text, in the order of their first rank: "ranks 0-2: X; rank 3: Y".
@@ -77,6 +65,18 @@ std::string Place(uint64_t window_offset) {
 }
 
 }  // namespace
+
+std::string CallText(const Descriptor& d) {
+  const Op op = static_cast<Op>(d.op);
+  if (op == Op::kBarrier) return CallName(CallId::HcclBarrier);
+  std::string s = absl::StrCat(CallName(static_cast<CallId>(d.call)),
+                               IsVOperation(op) ? "(largest count " : "(count ", d.count, ", ",
+                               Name(static_cast<DataType>(d.dtype)));
+  if (IsReduction(op)) absl::StrAppend(&s, ", ", Name(static_cast<ReduceOp>(d.reduce_op)));
+  if (op == Op::kBroadcast || op == Op::kReduce || op == Op::kScatter)
+    absl::StrAppend(&s, ", root ", d.root);
+  return absl::StrCat(s, ")");
+}
 
 std::string Where(const RankPosition& p) {
   std::string what;
@@ -147,6 +147,7 @@ std::string DoingWhat(const Fault& f) {
 // A rank that leaves a call out is noticed when its calls next differ from the others', which may be
 // much later.
 static std::string ShiftText(const OpDetail& d) {
+  if (std::string later = ShiftInRecords(d); !later.empty()) return later;
   if (!d.shift) return "";
   const Shift& s = *d.shift;
   const bool left_out = s.ahead.size() <= s.behind.size();
@@ -203,7 +204,7 @@ std::string MismatchSentence(const Fault& f) {
       groups.Add(c.position.rank, "(not there yet)");
       continue;
     }
-    std::string text = "called " + CallOf(c.descriptor);
+    std::string text = "called " + CallText(c.descriptor);
     if (c.descriptor.flags & kFlagWindow) text += " in registered windows";
     groups.Add(c.position.rank, text);
     if (!first) first = &c.descriptor;
@@ -270,6 +271,39 @@ static std::string RegistrationThatWaits(const OpDetail& d) {
   return absl::StrCat("; HcclCommSymWinRegister #", newest, " waits for ", Ranks(away));
 }
 
+std::string ToldElsewhere(const Fault& f) {
+  const OpDetail* op = OpOf(f);
+  const WindowDetail* window = WindowOf(f);
+  if (window && f.n[2]) return "";  // came too late, alone
+  const std::function<uint32_t()> claim = op       ? op->claim_telling
+                                          : window ? window->claim_telling
+                                                   : nullptr;
+  const uint32_t teller = claim ? claim() : kNoRank;
+  if (teller == kNoRank) return "";
+  std::string who = absl::StrCat("rank ", teller);
+  if (window) {
+    for (const WindowDetail::Call& c : window->calls) {
+      if (c.position.rank == teller) absl::StrAppend(&who, InJob(c.position));
+    }
+    return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", window->communicator,
+                        f.kind == FaultKind::kWindowMissingRank ? " waited too long for other ranks"
+                                                                : " differs between ranks",
+                        ". The message of ", who, " has the whole of it");
+  }
+  std::string called;
+  for (const OpDetail::Call& c : op->calls) {
+    if (c.position.rank == teller) absl::StrAppend(&who, InJob(c.position));
+    if (c.posted && c.position.rank == op->own_rank)
+      called = absl::StrCat("; this rank called ", CallText(c.descriptor));
+  }
+  return absl::StrCat("operation #", op->sequence + 1, " of communicator ", op->communicator,
+                      f.kind == FaultKind::kExecTimeout ? " waited too long for other ranks"
+                      : f.kind == FaultKind::kWindowOffsets
+                          ? " has its buffers at different window offsets"
+                          : " differs between ranks",
+                      called, ". The message of ", who, " has the whole of it");
+}
+
 std::string ExecTimeoutSentence(const Fault& f, bool still) {
   const OpDetail* d = OpOf(f);
   if (!d) return "an operation waited too long for other ranks";
@@ -281,7 +315,7 @@ std::string ExecTimeoutSentence(const Fault& f, bool still) {
   for (const OpDetail::Call& c : d->calls) {
     if (c.posted) {
       barrier |= static_cast<Op>(c.descriptor.op) == Op::kBarrier;
-      if (there.empty()) absl::StrAppend(&operation, ", ", CallOf(c.descriptor), ",");
+      if (there.empty()) absl::StrAppend(&operation, ", ", CallText(c.descriptor), ",");
       there.push_back(c.position.rank);
     } else {
       missing.Add(c.position.rank, WhereNow(c.position));

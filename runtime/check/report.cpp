@@ -10,7 +10,9 @@
 #include "base/strict_mode.h"
 #include "base/thread_value.h"
 #include "check/closed_memory.h"
+#include "check/details.h"
 #include "check/fault_table.h"
+#include "shm/blame.h"
 #include "shm/lifeline.h"
 #include "shm/recorder.h"
 
@@ -41,13 +43,14 @@ const char* EiCodeOf(const Fault& fault) {
   }
 }
 
-// For the launcher's verdict, should this process end now: why it is no first cause.
-void LeaveBlame(const std::string& sentence) {
+// For the launcher's verdict, should this process end now: why it is no first cause, or what the ranks
+// called differently.
+void LeaveBlame(const std::string& sentence, uint32_t blame) {
   static std::atomic<bool> left{false};
   RankActivity* activity = Lifeline::Activity();
   if (!activity || left.exchange(true, std::memory_order_relaxed)) return;
   activity->blame[sentence.copy(activity->blame, kBlameBytes - 1)] = 0;
-  activity->blames.store(1, std::memory_order_release);
+  activity->blames.store(blame, std::memory_order_release);
 }
 
 // The launcher ends the job although no rank failed (--timeout, Ctrl-C): that ranks find each other
@@ -117,15 +120,24 @@ int32_t ApiCall::Hccl(const Fault& fault) {
 
 void ApiCall::Tell(const Fault& fault, int32_t code, const char* ei_code) {
   if (InForkedChild()) return;
-  std::string sentence =
-      absl::StrCat(CallName(call_), ": ", SentenceOf(fault), " (", ei_code ? ei_code : "",
-                   ei_code ? ", " : "", "result ", code, ")");
-  if (RowOf(fault.kind).blames_another_rank) LeaveBlame(sentence);
+  const std::string code_text =
+      absl::StrCat(" (", ei_code ? ei_code : "", ei_code ? ", " : "", "result ", code, ")");
+  std::string sentence = absl::StrCat(CallName(call_), ": ", SentenceOf(fault), code_text);
+  if (RowOf(fault.kind).blames_another_rank) {
+    LeaveBlame(sentence, kBlamesAnotherRank);
+  } else if (fault.kind == FaultKind::kMismatch || fault.kind == FaultKind::kWindowOffsets ||
+             fault.kind == FaultKind::kTransferMismatch ||
+             fault.kind == FaultKind::kWindowMismatch) {
+    LeaveBlame(sentence, kCallsDiffered);
+  }
   ThreadMessages& messages = Messages();
   const bool told =
       RowOf(fault.kind).told && !(RowOf(fault.kind).blames_another_rank && JobIsStopped());
   if (told && sentence != messages.last_told) {
-    hcclrun::Tell(LogLevel::kError, sentence);
+    const std::string elsewhere = ToldElsewhere(fault);
+    hcclrun::Tell(
+        LogLevel::kError,
+        elsewhere.empty() ? sentence : absl::StrCat(CallName(call_), ": ", elsewhere, code_text));
     messages.last_told = sentence;
   } else {
     Log(LogModule::kRuntime, LogLevel::kInfo, sentence);

@@ -20,6 +20,8 @@
 namespace hcclrun {
 namespace {
 
+// Who finds that calls differ waits so long for the others' calls before it tells.
+constexpr int64_t kGraceNs = 40'000'000;
 constexpr uint64_t kClosed = UINT64_MAX;  // Slot::opener of an operation that nobody will open
 
 // One that this thread has no use for at present.
@@ -70,6 +72,7 @@ CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
       waiting_(other.waiting_),
       slept_(other.slept_),
       waiting_since_ns_(other.waiting_since_ns_),
+      differs_since_ns_(other.differs_since_ns_),
       completed_ns_(other.completed_ns_),
       execution_(other.execution_),
       owes_notice_(other.owes_notice_),
@@ -147,11 +150,12 @@ bool CollectiveTask::CanGoOn() const {
       if (exchanges_) {
         SlotFailure failure;
         return exchange_.AllHere(view, descriptor_, &failure) ||
-               failure != SlotFailure::kNone;
+               (failure != SlotFailure::kNone && (differs_since_ns_ == 0 || !OthersMayCome()));
       }
       return Completed() || AllArrived(view, k) || FailureOf(view, k) != SlotFailure::kNone;
     case Stage::kTurn:
-      return IsItsTurn(view, k);
+      return IsItsTurn(view, k) &&
+             (FailureOf(view, k) == SlotFailure::kNone || Completed() || !OthersMayCome());
     case Stage::kRun:
       if (execution_ == Execution::kEachRank) return ClassicExecutor().CanAdvance(run_->run);
       return Completed() || EachRankChosen() ||
@@ -185,9 +189,8 @@ bool CollectiveTask::Step(Fault* fault) {
           FinishShared();
           return true;
         }
-        *fault = OperationFault(
-            failure == SlotFailure::kMismatch ? FaultKind::kMismatch : FaultKind::kWindowOffsets,
-            view, comm_->name(), comm_->rank(), k, kNoRank, match_ ? &*match_ : nullptr);
+        *fault = FaultOfAll(failure == SlotFailure::kMismatch ? FaultKind::kMismatch
+                                                              : FaultKind::kWindowOffsets);
         Leave(view, k);
         stage_ = Stage::kDone;
         return true;
@@ -240,14 +243,13 @@ bool CollectiveTask::PostExchange(Fault* fault) {
 
 bool CollectiveTask::EndExchange(Fault* fault) {
   const ControlView& view = comm_->view();
-  const uint64_t k = descriptor_.sequence;
   SlotFailure failure;
   if (!exchange_.AllHere(view, descriptor_, &failure)) {
     if (failure == SlotFailure::kNone) return false;
-    Exchange::TellThoseInTheSlot(view, descriptor_, comm_->rank());
-    *fault = OperationFault(
-        failure == SlotFailure::kMismatch ? FaultKind::kMismatch : FaultKind::kWindowOffsets, view,
-        comm_->name(), comm_->rank(), k);
+    if (differs_since_ns_ == 0) Exchange::TellThoseInTheSlot(view, descriptor_, comm_->rank());
+    if (OthersMayCome()) return false;
+    *fault = FaultOfAll(failure == SlotFailure::kMismatch ? FaultKind::kMismatch
+                                                          : FaultKind::kWindowOffsets);
     stage_ = Stage::kDone;
     return true;
   }
@@ -535,6 +537,8 @@ void CollectiveTask::WaitForProgress(int64_t limit_ns) {
     deadline_ = Deadline::After(forever ? -1 : comm_->config().exec_timeout_ms);
   }
   NoteWaiting(true);
+  if (differs_since_ns_)
+    limit_ns = std::clamp<int64_t>(differs_since_ns_ + kGraceNs - NowNs(), 0, limit_ns);
   header->event.WaitOnce(ready, deadline_.Remaining(limit_ns));
   NoteWaiting(false);
 }
@@ -549,9 +553,36 @@ void CollectiveTask::NoteStall() const {
   TellStall(LateFault());
 }
 
+// With what all ranks of the communicator called.
+Fault CollectiveTask::FaultOfAll(FaultKind kind) const {
+  const uint64_t k = descriptor_.sequence;
+  auto claim = [weak = comm_->weak_from_this(), k] {
+    const std::shared_ptr<Communicator> comm = weak.lock();
+    return comm ? ClaimTelling(comm->view(), k, comm->rank()) : kNoRank;
+  };
+  return OperationFault(kind, comm_->view(), comm_->name(), comm_->rank(), k, kNoRank,
+                        match_ ? &*match_ : nullptr, std::move(claim));
+}
+
+// Two calls that differ do not show which rank is the odd one: who tells looks at as many as it can
+// soon have. Nothing that makes waiting pointless is waited through.
+bool CollectiveTask::OthersMayCome() const {
+  const ControlView& view = comm_->view();
+  const uint64_t k = descriptor_.sequence;
+  const int64_t now = NowNs();
+  if (differs_since_ns_ == 0) differs_since_ns_ = now;
+  if (now - differs_since_ns_ >= kGraceNs || deadline_.passed() ||
+      AbortOf(view).cause != AbortCause::kNone || FirstGone(view) != kNoRank ||
+      CannotPost(view, k) != kNoRank)
+    return false;
+  for (uint32_t r = 0; r < view.size; r++) {
+    if (!HasPosted(view, k, r)) return true;
+  }
+  return false;
+}
+
 Fault CollectiveTask::LateFault() const {
-  Fault f = OperationFault(FaultKind::kExecTimeout, comm_->view(), comm_->name(), comm_->rank(),
-                           descriptor_.sequence);
+  Fault f = FaultOfAll(FaultKind::kExecTimeout);
   f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
   return f;
 }

@@ -109,6 +109,8 @@ class CollectiveTask : public Task {
   void NoteWaiting(bool begins) const;
   void NoteStall() const;
   Fault LateFault() const;  // who is missing, and how long this rank has waited
+  Fault FaultOfAll(FaultKind kind) const;
+  bool OthersMayCome() const;
 
   std::shared_ptr<Communicator> comm_;
   Descriptor descriptor_;
@@ -124,6 +126,7 @@ class CollectiveTask : public Task {
   bool waiting_ = false;  // deadline_ is set: it has slept
   bool slept_ = false;    // since the last look at what may have gone wrong
   int64_t waiting_since_ns_ = 0;
+  mutable int64_t differs_since_ns_ = 0;  // when this rank found that the calls differ
   int64_t completed_ns_ = 0;
   Execution execution_ = Execution::kEachRank;  // from kRun on
   // This thread was the last to post and has not woken the others: it goes on at once, and what they

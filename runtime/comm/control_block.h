@@ -25,7 +25,7 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLayoutVersion = 9;  // of everything that travels between processes
+inline constexpr uint32_t kLayoutVersion = 10;  // of everything that travels between processes
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;
@@ -245,6 +245,9 @@ struct ControlHeader {
   // about every round: it was complete before, or it and all later ones fail, also for a rank that
   // arrives then.
   alignas(64) std::atomic<uint64_t> window_arrivals;
+  // Of the newest failed operation that a rank has told its user in full, so that not all do: its
+  // sequence + 1, times kMaxRanks, and the rank. A note, which orders nothing.
+  std::atomic<uint64_t> told;
 };
 
 inline constexpr uint64_t kWindowsBroken = uint64_t{1} << 63;

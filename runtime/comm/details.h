@@ -3,6 +3,7 @@
 // check/ makes sentences of them.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,9 +63,13 @@ struct OpDetail : FaultDetail {
   std::vector<Call> calls;  // of the ranks concerned, ascending
   std::optional<ArrayDifference> arrays;  // kMismatch of a V operation
   std::optional<Shift> shift;             // kMismatch, where it looks like that
+  // All ranks have the same to tell. kNoRank: this rank is the first that does; else who has. Empty
+  // where each tells for itself.
+  std::function<uint32_t()> claim_telling;
 };
 
 struct WindowDetail : FaultDetail {
+  std::function<uint32_t()> claim_telling;  // as in OpDetail
   struct Call {
     RankPosition position;
     bool came;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/step.h"
@@ -299,8 +300,10 @@ static bool TookBack(const ControlView& view, uint64_t sequence, uint32_t rank) 
 }
 
 Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator,
-                     uint32_t own_rank, uint64_t sequence, uint32_t only, const VMatch* v) {
+                     uint32_t own_rank, uint64_t sequence, uint32_t only, const VMatch* v,
+                     std::function<uint32_t()> claim_telling) {
   auto detail = std::make_shared<OpDetail>();
+  detail->claim_telling = std::move(claim_telling);
   if (v && kind == FaultKind::kMismatch) detail->arrays = v->Find(sequence);
   detail->communicator = communicator;
   detail->ranks = view.size;
@@ -325,6 +328,19 @@ Fault OperationFault(FaultKind kind, const ControlView& view, const std::string&
   }
   fault.detail = std::move(detail);
   return fault;
+}
+
+// Of a later one that has been told nothing is known about this one: better twice than not at all.
+uint32_t ClaimTelling(const ControlView& view, uint64_t sequence, uint32_t rank) {
+  std::atomic<uint64_t>& told = view.header->told;
+  const uint64_t mine = (sequence + 1) * kMaxRanks + rank;
+  uint64_t seen = told.load(std::memory_order_relaxed);
+  while (seen / kMaxRanks <= sequence) {
+    if (told.compare_exchange_weak(seen, mine, std::memory_order_relaxed)) return kNoRank;
+  }
+  const uint32_t teller = static_cast<uint32_t>(seen % kMaxRanks);
+  return seen / kMaxRanks == sequence + 1 && teller < view.size && teller != rank ? teller
+                                                                                  : kNoRank;
 }
 
 }  // namespace hcclrun

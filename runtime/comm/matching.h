@@ -3,6 +3,7 @@
 // comparing as each arrives, reading all descriptors, leaving.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/fault.h"
@@ -82,6 +83,11 @@ void Leave(const ControlView& view, uint64_t sequence);
 // mismatch of a V operation, with the arrays compared.
 Fault OperationFault(FaultKind kind, const ControlView& view, const std::string& communicator,
                      uint32_t own_rank, uint64_t sequence, uint32_t only = kNoRank,
-                     const VMatch* v = nullptr);
+                     const VMatch* v = nullptr, std::function<uint32_t()> claim_telling = {});
+
+// The right to tell how an operation has failed, or with kTellsWindows + n how registration n has:
+// kNoRank, or the rank that has told.
+inline constexpr uint64_t kTellsWindows = uint64_t{1} << 50;
+uint32_t ClaimTelling(const ControlView& view, uint64_t sequence, uint32_t rank);
 
 }  // namespace hcclrun

@@ -14,6 +14,7 @@
 #include "comm/matching.h"
 #include "device/heap.h"
 #include "device/memory_map.h"
+#include "device/peer_ranges.h"
 #include "device/virtual_memory.h"
 #include "shm/lifeline.h"
 #include "shm/recorder.h"
@@ -180,7 +181,11 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
       if (Fault f = comm_->AsyncFault()) return broken_ = f;
     }
     if (!hopeless && !deadline.passed()) {
-      if (comm_->stall().Due(waiting_since_ns)) {
+      // The lowest rank that is there speaks for all.
+      bool speaks = true;
+      for (uint32_t r = 0; r < me; r++)
+        speaks &= view.ranks[r].windows.load(std::memory_order_relaxed) <= round;
+      if (speaks && comm_->stall().Due(waiting_since_ns)) {
         TellStall(RoundFault(FaultKind::kWindowMissingRank, round,
                              uint64_t(NowNs() - waiting_since_ns) / 1'000'000));
       }
@@ -206,7 +211,12 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
     offsets.push_back(entries[r].heap_offset);
   }
   std::lock_guard<std::mutex> lock(mutex_);
-  mapping->heap_offsets = std::move(offsets);
+  if (mapping->heap_offsets != offsets) {
+    ClosePeers(*mapping, nullptr);
+    mapping->heap_offsets = std::move(offsets);
+    for (uint32_t r = 0; r < ranks; r++)
+      OpenPeerRange(comm_->program_base(r) + mapping->heap_offsets[r], mapping->bytes);
+  }
   Changed();
   return Fault::None();
 }
@@ -265,14 +275,25 @@ Fault SymmetricHeap::RoundFault(FaultKind kind, uint64_t round, uint64_t waited_
     RankPosition position = PositionOf(comm_->view(), r);
     detail->calls.push_back({position, position.windows > round, comm_->view().window(round, r)});
   }
+  detail->claim_telling = [weak = comm_->weak_from_this(), round] {
+    const std::shared_ptr<Communicator> comm = weak.lock();
+    return comm ? ClaimTelling(comm->view(), kTellsWindows + round, comm->rank()) : kNoRank;
+  };
   Fault fault(kind, {round, waited_ms});
   fault.detail = std::move(detail);
   return fault;
 }
 
+// Peer pointers into it are not for use any more.
+void SymmetricHeap::ClosePeers(const SymmetricMapping& mapping, const char* ended_by) {
+  for (uint32_t r = 0; r < mapping.heap_offsets.size(); r++)
+    ClosePeerRange(comm_->program_base(r) + mapping.heap_offsets[r], mapping.bytes, ended_by);
+}
+
 void SymmetricHeap::Drop(const std::shared_ptr<SymmetricMapping>& mapping) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (--mapping->references > 0) return;
+  ClosePeers(*mapping, "HcclCommSymWinDeregister");
   slots_.Free(mapping->slot_offset, mapping->bytes);
   by_identity_.erase(mapping->identity);
   // Other memory may have been mapped there and registered since.
@@ -359,6 +380,7 @@ bool SymmetricHeap::Any() {
 
 void SymmetricHeap::Clear() {
   std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [base, mapping] : by_base_) ClosePeers(*mapping, "HcclCommDestroy");
   windows_.clear();
   by_identity_.clear();
   by_base_.clear();

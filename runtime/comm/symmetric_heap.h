@@ -75,6 +75,7 @@ class SymmetricHeap {
   void NoteWaiting(uint64_t round) const;
   Fault RoundFault(FaultKind kind, uint64_t round, uint64_t waited_ms);
   void Changed() { generation_.fetch_add(1, std::memory_order_release); }  // under mutex_
+  void ClosePeers(const SymmetricMapping& mapping, const char* ended_by);
   void Drop(const std::shared_ptr<SymmetricMapping>& mapping);
   uint64_t Add(Window window);
 

@@ -1,7 +1,7 @@
 // A rank of a job that hangs in the way its argument says, for report_test.cpp to look at:
 //
 //   hanging_rank late | crossed | communicators | event | streams | register | stopped | host |
-//                members | part
+//                members | part | differ
 //
 // Prints "ready" when it has queued what it can; what its threads and streams wait for shows when
 // they have come to it, which the test awaits. With HCCLRUN_EXEC_TIMEOUT it ends with 7 when a call
@@ -129,6 +129,9 @@ void Hang(const std::string& how) {
     CHECK(HcclCreateSubCommConfig(&g_comm, g_size, members.data(), 1, g_rank + 1, &config, &part));
     Ready();
     CHECK(AllReduce(part, g_stream));
+  } else if (how == "differ") {  // which does not hang
+    CHECK(HcclAllReduce(g_memory, g_memory, g_rank == last ? 17 : 16, HCCL_DATA_TYPE_FP32,
+                        HCCL_REDUCE_SUM, g_comm, g_stream));
   } else if (how == "part") {
     CHECK(AllReduce(g_comm, g_stream));
   } else {

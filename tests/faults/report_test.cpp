@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,25 @@ TEST(Report, BlamesTheRankThatHasNotCalledAndNotThoseAhead) {
                        "waits for rank 2 since "});
   EXPECT_THAT(report, Not(HasSubstr("deadlock")));
   EXPECT_THAT(report, Not(HasSubstr("for rank 0")));
+}
+
+// By the rank that comes to it first; the others point to that, and the verdict, which is the last line,
+// says it once more.
+TEST(Report, CallsThatDifferAreToldInFullOnce) {
+  const Outcome outcome = RunLauncher({"-n", "4", HANGING_RANK, "differ"});
+  EXPECT_EQ(outcome.code, 7);
+  std::istringstream lines(outcome.err);
+  int in_full = 0, verdicts = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const bool differs = line.find(
+                             "operation #2 of communicator first differs between ranks in "
+                             "count") != std::string::npos;
+    const bool verdict = line.find("hcclrun: rank ") == 0;
+    in_full += differs && !verdict;
+    verdicts += differs && verdict;
+  }
+  EXPECT_EQ(in_full, 1) << outcome.err;
+  EXPECT_EQ(verdicts, 1) << outcome.err;
 }
 
 TEST(Report, SpellsOutCrossedSends) {

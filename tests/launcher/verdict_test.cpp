@@ -56,9 +56,21 @@ TEST(Verdict, AVictimSaysWhoseItIs) {
   facts.status = 1 << 8;
   facts.exit_code = 1;
   facts.ranks[0].blame = "HcclAllReduce: rank 3 did not come";
+  facts.ranks[0].blames_another = true;
   EXPECT_THAT(Verdict(facts), HasSubstr("rank 0 (pid 100) exited with code 1; "));
   EXPECT_THAT(Verdict(facts), HasSubstr(" Before, a call of it had failed because of another rank: "
                                         "HcclAllReduce: rank 3 did not come. At that moment "));
+}
+
+TEST(Verdict, CallsThatDifferedAreNobodysFault) {
+  VerdictFacts facts = EightInAllReduce();
+  facts.rank = 0;
+  facts.status = 1 << 8;
+  facts.exit_code = 1;
+  facts.ranks[0].blame = "aclrtSynchronizeStream: operation #3 differs between ranks in count";
+  EXPECT_THAT(Verdict(facts),
+              HasSubstr(" Before, a call of it had failed: aclrtSynchronizeStream: operation #3 "
+                        "differs between ranks in count. At that moment "));
 }
 
 TEST(Verdict, BlamesMemoryOnlyWhenTheKernelSaysSo) {

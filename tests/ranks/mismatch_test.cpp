@@ -245,6 +245,70 @@ RANK_TEST(Mismatch, DroppedOperationsBreakTheCommunicatorAtOnce) {
   }
 }
 
+// Who tells of a difference waits a moment for the others' calls: two that differ do not show which one
+// is odd. No moment is long enough for a machine that is busy, so there are many tries.
+RANK_TEST(Mismatch, TheGroupsAreWhole) {
+  if (ranks.size() == 1) return;
+  Calls m(ranks);
+  bool whole = false;
+  for (int i = 0; i < 100 && !whole; ++i) {
+    EXPECT_EQ(HcclAllGather(m.in(), m.out(), m.odd() ? 3 : 2, HCCL_DATA_TYPE_INT8, m.session.comm(),
+                            m.session.stream()),
+              HCCL_SUCCESS);
+    EXPECT_NE(m.session.Synchronize(), 0);
+    const bool mine = TakeMessages().find("not there yet") == std::string::npos;
+    whole = true;
+    for (const bool theirs : ranks.ExchangeValues(mine)) whole &= theirs;
+  }
+  EXPECT_TRUE(whole);
+  m.ExpectUsable();
+}
+
+// Calls that are shifted by one show in what is queued behind the first that differs.
+RANK_TEST(Mismatch, ALeftOutCallIsFound) {
+  if (ranks.size() == 1 || ranks.threads()) return;  // the flight recorder is the launcher's
+  Calls m(ranks);
+  const auto all_reduce = [&](uint64_t count) {
+    EXPECT_EQ(HcclAllReduce(m.in(), m.out(), count, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM,
+                            m.session.comm(), m.session.stream()),
+              HCCL_SUCCESS);
+  };
+  all_reduce(9);
+  for (int i = 0; i < 4 - m.odd(); ++i) all_reduce(8);
+  for (uint64_t count = 1; count < 4; ++count) all_reduce(count);
+  if (m.odd()) all_reduce(5);  // so that all have called equally often
+  ranks.Meet();
+  EXPECT_NE(m.session.Synchronize(), 0);
+  EXPECT_THAT(TakeMessages(),
+              HasSubstr("rank " + std::to_string(m.odd_rank) +
+                        " seems to have left out one of #2 to #5, all HcclAllReduce(count 8, fp32, "
+                        "sum),"));
+  ranks.Meet();  // what is called next is no part of the pattern
+  m.ExpectUsable();
+}
+
+RANK_TEST(Mismatch, ACallTooManyIsFound) {
+  if (ranks.size() == 1 || ranks.threads()) return;
+  Calls m(ranks);
+  if (m.odd()) {
+    EXPECT_EQ(HcclBarrier(m.session.comm(), m.session.stream()), HCCL_SUCCESS);
+  }
+  const uint64_t calls = m.odd() ? 3 : 4;
+  for (uint64_t count = 1; count <= calls; ++count) {
+    EXPECT_EQ(HcclAllReduce(m.in(), m.out(), count, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM,
+                            m.session.comm(), m.session.stream()),
+              HCCL_SUCCESS);
+  }
+  ranks.Meet();
+  EXPECT_NE(m.session.Synchronize(), 0);
+  const std::string text = TakeMessages();
+  EXPECT_THAT(text, HasSubstr("rank " + std::to_string(m.odd_rank) +
+                              " seems to have made a call too many, #1, HcclBarrier,"));
+  EXPECT_THAT(text, HasSubstr("its calls from #2 on are like the others' from #1 on"));
+  ranks.Meet();  // what is called next is no part of the pattern
+  m.ExpectUsable();
+}
+
 // The background state of the communicator does not change: the fault was the operation's.
 RANK_TEST(Mismatch, IsNoAsyncErrorOfTheCommunicator) {
   if (ranks.size() == 1) return;

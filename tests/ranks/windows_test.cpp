@@ -265,6 +265,37 @@ RANK_TEST(PeerPointer, OwnRankIsAnAlias) {
   EXPECT_EQ(DownloadValues<uint32_t>(memory.data() + 128, 8), Pattern(ranks.rank(), 8, 5));
 }
 
+RANK_TEST(PeerPointer, IsRefusedOnceTheWindowIsGone) {
+  Session session(ranks);
+  void* memory = nullptr;
+  REQUIRE_OK(HcclMemAlloc(&memory, kGranularity));
+  HcclCommSymWindow window = nullptr, again = nullptr;
+  ASSERT_EQ(HcclCommSymWinRegister(session.comm(), memory, kGranularity, &window, 1), HCCL_SUCCESS);
+  ASSERT_EQ(HcclCommSymWinRegister(session.comm(), memory, kGranularity, &again, 1), HCCL_SUCCESS);
+  const uint32_t peer = (ranks.rank() + 1) % ranks.size();
+  void* pointer = nullptr;
+  int32_t value = 0;
+  if (ranks.size() > 1) {
+    ASSERT_EQ(HcclSymWinGetPeerPointer(window, 64, peer, &pointer), HCCL_SUCCESS);
+    ASSERT_EQ(HcclCommSymWinDeregister(window), HCCL_SUCCESS);
+    ranks.Meet();
+    EXPECT_EQ(aclrtMemcpy(&value, 4, pointer, 4, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+    ASSERT_EQ(HcclCommSymWinDeregister(again), HCCL_SUCCESS);
+    ranks.Meet();  // also where another rank of this process has the same range
+    EXPECT_EQ(aclrtMemcpy(&value, 4, pointer, 4, ACL_MEMCPY_DEVICE_TO_HOST), 107000);
+    EXPECT_THAT(
+        TakeMessages(),
+        ::testing::HasSubstr("it lies at offset 64 of a rank's part of a symmetric window (" +
+                             std::to_string(kGranularity) + " bytes at "));
+    // What is registered there afterwards is for use.
+    ASSERT_EQ(HcclCommSymWinRegister(session.comm(), memory, kGranularity, &window, 1),
+              HCCL_SUCCESS);
+    EXPECT_EQ(aclrtMemcpy(&value, 4, pointer, 4, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+    ranks.Meet();
+  }
+  REQUIRE_OK(HcclMemFree(memory));
+}
+
 // ---- Memory ----
 
 RANK_TEST(Memory, OfHcommMemAllocCanBeRegistered) {
