@@ -267,6 +267,13 @@ Options Parse(int argc, char** argv) {
   return options;
 }
 
+void Options::Refuse(const char* whose, bool types) const {
+  const std::string rest = std::string(" is not for ") + whose;
+  if (buffered) Bad("--buffered" + rest);
+  if (threads) Bad("--threads" + rest);
+  if (!types && type != "fp32") Bad("--type " + type + rest);
+}
+
 int RunCells(Side& side, const Options& options, int ranks) {
   const double begin = Now();
   Runner runner(side, options, ranks);

@@ -81,13 +81,14 @@ hcclrun::Op PlanOp(Op op) {
 class Limit : public Side {
  public:
   Limit(Meeting* meeting, int process, int processes, int ranks, DataType type,
-        const Operands* operands)
+        const Operands& operands)
       : meeting_(meeting),
         process_(process),
         processes_(processes),
         ranks_(ranks),
         operands_(operands) {
     run_.dtype = type;
+    run_.operands = &operands_;
   }
   void set_streaming(bool on) { run_.streaming = on; }
 
@@ -104,12 +105,10 @@ class Limit : public Side {
     shape.count = bytes / shape.elem;
     shape.split = static_cast<uint32_t>((processes_ + ranks_ - 1) / ranks_);
     run_.shape = shape;
-    run_.operands = operands_;
-    if (op == Op::kBroadcast) {  // has one buffer: nothing is copied on the root
-      one_buffer_ = *operands_;
-      one_buffer_.out[shape.root] = one_buffer_.in[shape.root];
-      run_.operands = &one_buffer_;
-    }
+    char*& roots_output = operands_.out[shape.root];
+    char* const apart = roots_output;
+    if (op == Op::kBroadcast)  // has one buffer: nothing is copied on the root
+      roots_output = operands_.in[shape.root];
     const Plan plan(shape);
     const uint64_t pieces = plan.PiecesPerRank(0) * shape.ranks;
     const auto first = [&](int p) {
@@ -117,6 +116,7 @@ class Limit : public Side {
     };
     for (uint64_t i = first(process_); i < first(process_ + 1); i++)
       ExecutePiece(run_, plan.At(0, i));
+    roots_output = apart;
   }
 
   void Begin(Op op, size_t bytes, int, int turn) override { Run(op, bytes, turn); }
@@ -146,15 +146,14 @@ class Limit : public Side {
       const size_t sender = i / parts * 2 + static_cast<size_t>(turn % 2), part = i % parts;
       const size_t begin = bytes * part / parts / 64 * 64;
       const size_t end = part + 1 == parts ? bytes : bytes * (part + 1) / parts / 64 * 64;
-      char* to = operands_->out[sender ^ 1] + begin;
-      CopyBytes(&to, 1, operands_->in[sender] + begin, end - begin, run_.streaming);
+      char* to = operands_.out[sender ^ 1] + begin;
+      CopyBytes(&to, 1, operands_.in[sender] + begin, end - begin, run_.streaming);
     }
   }
 
   Meeting* meeting_;
   const int process_, processes_, ranks_;
-  const Operands* const operands_;
-  Operands one_buffer_;
+  Operands operands_;
   OpRun run_;
 };
 
@@ -191,6 +190,7 @@ void MeasureYield() {
 
 int Main(int argc, char** argv) {
   Options options = Parse(argc, argv);
+  options.Refuse("the limit", true);
   if (options.ranks < 2) {
     std::fprintf(stderr, "--ranks N, at least 2\n");
     return 2;
@@ -217,7 +217,7 @@ int Main(int argc, char** argv) {
   const DataType type = options.type == "fp16"   ? DataType::kFp16
                         : options.type == "bf16" ? DataType::kBf16
                                                  : DataType::kFp32;
-  Limit side(meeting, process, processes, options.ranks, type, &operands);
+  Limit side(meeting, process, processes, options.ranks, type, operands);
   for (const bool streaming : {false, true}) {
     side.set_streaming(streaming);
     RunCells(side, options, options.ranks);

@@ -149,6 +149,7 @@ int main(int argc, char** argv) {
   using namespace hcclrun::compare;
   MPI_Init(&argc, &argv);
   const Options options = Parse(argc, argv);
+  options.Refuse("MPI, whose ranks are processes and whose floats are fp32", false);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
