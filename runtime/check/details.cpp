@@ -271,6 +271,17 @@ static std::string RegistrationThatWaits(const OpDetail& d) {
   return absl::StrCat("; HcclCommSymWinRegister #", newest, " waits for ", Ranks(away));
 }
 
+// Of a call that all ranks have made and that goes on all the same.
+template <class Call>
+static std::string WhyNotThere(const std::vector<Call>& calls) {
+  std::vector<uint32_t> stopped;
+  for (const Call& c : calls) {
+    if (ProcessStopped(c.position.pid)) stopped.push_back(c.position.rank);
+  }
+  if (stopped.empty()) return "one of them has given up before the others came, or is very slow";
+  return absl::StrCat(Ranks(stopped), stopped.size() == 1 ? " is" : " are", " stopped by a signal");
+}
+
 std::string ToldElsewhere(const Fault& f) {
   const OpDetail* op = OpOf(f);
   const WindowDetail* window = WindowOf(f);
@@ -331,15 +342,8 @@ std::string ExecTimeoutSentence(const Fault& f, bool still) {
                                              ".", f.n[1] % 1000 / 100, " s")
                               : " timed out";
   if (missing.empty()) {
-    std::vector<uint32_t> stopped;
-    for (const OpDetail::Call& c : d->calls) {
-      if (ProcessStopped(c.position.pid)) stopped.push_back(c.position.rank);
-    }
-    return absl::StrCat(operation, waited, " although all ranks have called it: ",
-                        stopped.empty()
-                            ? "one of them has given up before the others came, or is very slow"
-                            : absl::StrCat(Ranks(stopped), stopped.size() == 1 ? " is" : " are",
-                                           " stopped by a signal"),
+    return absl::StrCat(operation, waited,
+                        " although all ranks have called it: ", WhyNotThere(d->calls),
                         NumberingOf(d->communicator, d->calls));
   }
   return absl::StrCat(operation, waited, "; ", there.empty() ? "no rank" : Ranks(there),
@@ -390,20 +394,17 @@ std::string WindowMissingSentence(const Fault& f, bool still) {
         " comes too late: the other ranks have waited for it and given up. All ranks must register "
         "together; windows of this communicator are out of use now");
   }
-  // All have begun it, and not all have got as far as to count themselves.
+  const std::string waited = absl::StrCat("registration #", f.n[0] + 1, " of communicator ",
+                                          d->communicator, still ? " has waited " : " waited ",
+                                          f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s");
   if (missing.empty()) {
-    for (const WindowDetail::Call& c : d->calls) {
-      if (!ProcessStopped(c.position.pid)) continue;
-      std::erase(there, c.position.rank);
-      missing.Add(c.position.rank, WhereNow(c.position));
-    }
+    return absl::StrCat(waited, " although all ranks have called it: ", WhyNotThere(d->calls),
+                        still ? "" : "; windows of this communicator are out of use now",
+                        NumberingOf(d->communicator, d->calls));
   }
   return absl::StrCat(
-      "registration #", f.n[0] + 1, " of communicator ", d->communicator,
-      still ? " has waited " : " waited ", f.n[1] / 1000, ".", f.n[1] % 1000 / 100, " s; ",
-      there.empty() ? "no rank" : Ranks(there), there.size() > 1 ? " are" : " is",
-      " in HcclCommSymWinRegister, ",
-      missing.empty() ? "one of them is very slow" : absl::StrCat("missing: ", missing.Text(" ")),
+      waited, "; ", there.empty() ? "no rank" : Ranks(there), there.size() > 1 ? " are" : " is",
+      " in HcclCommSymWinRegister, missing: ", missing.Text(" "),
       still ? ". All ranks must register together; it goes on waiting until HCCL_CONNECT_TIMEOUT"
             : ". All ranks must register together; windows of this communicator are out of use now",
       NumberingOf(d->communicator, d->calls));

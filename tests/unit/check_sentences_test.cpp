@@ -15,6 +15,7 @@
 #include "base/call.h"
 #include "base/not_allowed.h"
 #include "check/answer.h"
+#include "check/details.h"
 #include "check/fault_table.h"
 #include "check/report.h"
 #include "collective/types.h"
@@ -179,38 +180,36 @@ TEST(Sentences, ATransferThatWasGivenUpIsNoOperationThatNobodyHasCalled) {
   EXPECT_THAT(SentenceOf(fault), HasSubstr("; no rank is there, missing: ranks 0-1 ("));
 }
 
-// Where all are in the registration but have not all counted themselves, it is one that stands still.
-TEST(Sentences, ARankThatIsStoppedInTheMidstOfARegistrationIsMissing) {
-  const pid_t stopped = fork();
-  if (stopped == 0) {
-    raise(SIGSTOP);
-    _exit(0);
-  }
-  ASSERT_GT(stopped, 0);
-  int status = 0;
-  ASSERT_EQ(waitpid(stopped, &status, WUNTRACED), stopped);
+// One stands still between the call and its arrival, say.
+TEST(Sentences, ARegistrationThatAllHaveCalledMissesNobody) {
   auto detail = std::make_shared<WindowDetail>();
   detail->communicator = "tp";
-  detail->ranks = 3;
-  detail->own_rank = 0;
-  for (uint32_t r = 0; r < 3; r++) {
+  for (uint32_t r = 0; r < 2; r++) {
     WindowDetail::Call call{};
     call.position.rank = r;
-    call.position.pid = r == 1 ? stopped : getpid();
-    call.position.call = static_cast<uint32_t>(CallId::HcclCommSymWinRegister);
-    call.position.windows = 1;
     call.came = true;
     detail->calls.push_back(call);
   }
-  Fault fault(FaultKind::kWindowMissingRank, {0, 1500, 0});
+  Fault fault(FaultKind::kWindowMissingRank, {0, 1000});
   fault.detail = detail;
-  const std::string said = SentenceOf(fault);
-  kill(stopped, SIGKILL);
-  waitpid(stopped, &status, 0);
-  EXPECT_THAT(said, HasSubstr("ranks 0,2 are in HcclCommSymWinRegister, missing: rank 1 (last call "
-                              "HcclCommSymWinRegister #1), stopped by a signal"));
-  EXPECT_THAT(SentenceOf(fault),
-              HasSubstr("ranks 0-2 are in HcclCommSymWinRegister, one of them is very slow. "));
+  EXPECT_EQ(SentenceOf(fault),
+            "registration #1 of communicator tp waited 1.0 s although all ranks have called it: one "
+            "of them has given up before the others came, or is very slow; windows of this "
+            "communicator are out of use now");
+}
+
+TEST(Sentences, TheFirstRankToTellTellsAll) {
+  auto detail = Detail({true, true, true});
+  detail->own_rank = 1;
+  Fault fault(FaultKind::kMismatch, {63});
+  fault.detail = detail;
+  EXPECT_EQ(ToldElsewhere(fault), "");
+  detail->claim_telling = [] { return kNoRank; };
+  EXPECT_EQ(ToldElsewhere(fault), "");
+  detail->claim_telling = [] { return 2u; };
+  EXPECT_EQ(ToldElsewhere(fault),
+            "operation #64 of communicator tp differs between ranks; this rank called "
+            "HcclAllReduce(count 16, fp32, sum). The message of rank 2 has the whole of it");
 }
 
 TEST(Sentences, CallsThatAreShiftedByOneAreCalledThat) {
