@@ -17,6 +17,10 @@ namespace {
 constexpr uint64_t kPieceBytes = 256 << 10;
 constexpr uint64_t kPiecesPerHome = 4;
 
+// Of one of several operations under way, that bypass the caches together. Less is not worth the
+// fences.
+constexpr uint64_t kLeastStreamed = 256 << 10;
+
 // Of an HCCL buffer, for what passes through it at once: a part of a processor's own caches.
 constexpr uint64_t kBounceBytes = 64 << 10;
 
@@ -176,7 +180,8 @@ Fault CollectiveTask::PrepareRun(CollectiveRun& prepared, bool for_all) {
     if (extents.in_bytes) operands.in[r] = comm_->heap_base(r) + all[r].in_offset;
     if (extents.out_bytes) operands.out[r] = comm_->heap_base(r) + all[r].out_offset;
   }
-  run.streaming = moved >= StreamingBytes();
+  run.streaming = moved >= StreamingBytes() ||
+                  (moved >= kLeastStreamed && moved >= StreamingBytes() / outputs_);
   const bool staged = run.shape.path == Path::kBuffered && ranks > 1;
   return staged || run.bounce ? comm_->CommitStages() : Fault::None();
 }

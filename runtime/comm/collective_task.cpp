@@ -50,6 +50,12 @@ CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descrip
       out_(out),
       v_(std::move(v)) {
   if (v_) match_.emplace(*comm_, v_);
+  if (in_.bytes + out_.bytes > kInlineBytes) {  // what is smaller does not matter here
+    const Buffer& output = out_.bytes ? out_ : in_;
+    const uint64_t done =
+        comm_->view().ranks[comm_->rank()].operations_done.load(std::memory_order_relaxed);
+    outputs_ = comm_->outputs().Add(output.address, output.bytes, done == descriptor_.sequence);
+  }
   if (!v_ && IsExchange(comm_->view(), descriptor_)) {
     exchanges_ = true;
     descriptor_.flags |= kFlagExchange;
@@ -63,6 +69,7 @@ CollectiveTask::CollectiveTask(CollectiveTask&& other) noexcept
       in_(other.in_),
       out_(other.out_),
       v_(std::move(other.v_)),
+      outputs_(other.outputs_),
       match_(std::move(other.match_)),
       stage_(other.stage_),
       deadline_(other.deadline_),

@@ -117,6 +117,7 @@ class CollectiveTask : public Task {
   const bool direct_;  // this rank's side may take the window path
   Buffer in_, out_;
   std::shared_ptr<const VArguments> v_;
+  uint32_t outputs_ = 1;         // OutputCount's when it was called
   std::optional<VMatch> match_;  // with v_
   Stage stage_ = Stage::kPost;
   Deadline deadline_ = Deadline::Never();

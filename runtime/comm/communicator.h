@@ -18,6 +18,7 @@
 #include "comm/control_block.h"
 #include "comm/liveness.h"
 #include "comm/meeting.h"
+#include "comm/output_count.h"
 #include "comm/places.h"
 #include "comm/rendezvous_client.h"
 #include "comm/stall.h"
@@ -153,6 +154,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   char* stage_a(uint32_t rank) const { return stages_[rank].a; }
   char* stage_b(uint32_t rank) const { return stages_[rank].b; }
 
+  // Of the operations that are called, by the thread that calls.
+  OutputCount& outputs() { return outputs_; }
+
   // Of V operations; there from the first one on.
   ArgumentRing& arguments() { return *arguments_; }
 
@@ -232,6 +236,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   KnownMemory known_[kKnown];   // guarded by issue_mutex_
   size_t next_known_ = 0;       // guarded by issue_mutex_
   uint64_t next_sequence_ = 0;  // guarded by issue_mutex_
+  OutputCount outputs_;         // guarded by issue_mutex_
   // Sends and receives called so far by peer, by TransferEnd; empty before the first.
   // Guarded by issue_mutex_.
   std::vector<uint64_t> next_transfer_[2];

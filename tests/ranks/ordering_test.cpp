@@ -66,6 +66,37 @@ RANK_TEST(Ordering, LaterOperationOfAnotherCommunicatorWaitsForTheStream) {
   REQUIRE_OK(aclrtDestroyStream(other));
 }
 
+// A chain of operations, each from where the one before has put its result: so much lies in different
+// outputs then that stores bypass the caches, from some operation on that need not be the same on all
+// ranks.
+RANK_TEST(Ordering, EachReadsTheOutputOfTheOneBefore) {
+  Session s(ranks);
+  constexpr uint64_t kCount = 80000;
+  constexpr int kOperations = 16;
+  WindowMemory window(s, (kOperations + 1) * kCount * 4);
+  DeviceMemory plain((kOperations + 1) * kCount * 4);
+  std::vector<int32_t> mine(kCount), sum(kCount, 0);
+  for (uint32_t r = 0; r < s.size(); ++r) {
+    for (uint64_t i = 0; i < kCount; ++i) {
+      const auto value = static_cast<int32_t>(Hash(r, 3, i) % 100000 + 1);
+      sum[i] += value;
+      if (r == s.rank()) mine[i] = value;
+    }
+  }
+  for (char* memory : {window.data(), plain.data()}) {
+    UploadValues(memory, mine);
+    for (int k = 0; k < kOperations; ++k) {
+      char* const in = memory + k * kCount * 4;
+      ASSERT_EQ(HcclAllReduce(in, in + kCount * 4, kCount, kInt,
+                              k == 0 ? HCCL_REDUCE_SUM : HCCL_REDUCE_MAX, s.comm(), s.stream()),
+                HCCL_SUCCESS);
+    }
+    EXPECT_EQ(s.Synchronize(), 0) << TakeMessages();
+    for (int k = 1; k <= kOperations; ++k)
+      EXPECT_TRUE(DownloadValues<int32_t>(memory + k * kCount * 4, kCount) == sum) << k;
+  }
+}
+
 // Small and large operations in turns on the same memory: each finds what the one before left, on
 // every rank, whichever way it is done. Two rounds for each part of the memory, so that sums stay small.
 RANK_TEST(Ordering, SmallAndLargeInTurns) {
