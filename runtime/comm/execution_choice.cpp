@@ -11,7 +11,7 @@ namespace {
 // Bytes moved up to which one thread does all, in a few microseconds; and, when every rank has a
 // processor, up to which that is quicker than a barrier.
 constexpr uint64_t kOneThreadCrowded = 64 << 10;
-constexpr uint64_t kOneThreadSpacious = 32 << 10;
+constexpr uint64_t kOneThreadSpacious = 48 << 10;
 
 uint64_t OneThreadMost(const ControlHeader& header) {
   return header.oversubscribed ? kOneThreadCrowded : kOneThreadSpacious;
