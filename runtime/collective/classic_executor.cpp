@@ -8,6 +8,7 @@
 #include "base/step.h"
 #include "base/thread_value.h"
 #include "collective/executor.h"
+#include "collective/first_touch.h"
 #include "collective/kernels.h"
 
 namespace hcclrun {
@@ -39,6 +40,8 @@ void ExecutePiece(const OpRun& run, const Piece& piece) {
     std::erase(destinations, sources[0]);
     if (destinations.empty()) return;
   }
+  for (const char* to : destinations) TouchBeforeUse(to, piece.bytes);
+  for (const char* from : sources) TouchBeforeUse(from, piece.bytes);
   const auto execute = [&, &to = destinations](const std::vector<char*>& from, uint64_t bytes) {
     if (piece.kind == Piece::kCopy)
       return CopyBytes(to.data(), static_cast<int>(to.size()), from[0], bytes, streaming);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/step.h"
 #include "base/strict_mode.h"
+#include "collective/first_touch.h"
 #include "collective/kernels.h"
 #include "comm/abort.h"
 #include "comm/details.h"
@@ -26,6 +27,15 @@ using Stage = Transfer::Stage;
 constexpr uint32_t kAllClaimed = UINT32_MAX / 2;
 
 constexpr uint64_t PartsOf(uint64_t bytes) { return (bytes + kTransferPart - 1) / kTransferPart; }
+
+// A transfer says nothing of the others that are under way. Where one rank sends and receives, all
+// mostly do, messages of one size: what they move together is what has to fit into the cache. Of many
+// ranks some are taken for all; a message that is read at once should not be sent around the cache
+// because of ranks that do something else.
+bool Streams(uint64_t bytes, uint32_t ranks) {
+  constexpr uint32_t kAlike = 16;
+  return 2 * bytes * std::min(ranks, kAlike) >= StreamingBytes();
+}
 
 constexpr uint32_t Bit(TransferEnd end) { return 1u << end; }
 constexpr TransferEnd Other(TransferEnd end) {
@@ -204,8 +214,10 @@ bool TransferTask::Move(Transfer& t) {
     char* to = t.end == kSenderEnd ? theirs : mine;
     const char* from = t.end == kSenderEnd ? mine : theirs;
     if (to != from) {
-      CopyBytes(&to, 1, from, std::min(kTransferPart, t.buffer.bytes - at),
-                2 * t.buffer.bytes >= StreamingBytes());
+      const uint64_t bytes = std::min(kTransferPart, t.buffer.bytes - at);
+      TouchBeforeUse(to, bytes);
+      TouchBeforeUse(from, bytes);
+      CopyBytes(&to, 1, from, bytes, Streams(t.buffer.bytes, comm_->size()));
     }
     worked = true;
     HCCLRUN_STEP("transfer.copied");
