@@ -50,7 +50,9 @@ bool Copy(const OperationRecord& r, uint64_t number, const Clock& clock, Recorde
   c->called_ns = clock.Ns(r.called.load(kInOrder));
   c->posted_ns = clock.Ns(r.posted.load(kInOrder));
   c->started_ns = clock.Ns(r.started.load(kInOrder));
-  c->finished_ns = std::clamp<int64_t>(r.finished_ns.load(kInOrder), 0, clock.now_ns());
+  const int64_t finished = r.finished.load(kInOrder);
+  c->finished_ns = finished < 0 ? clock.Ns(uint64_t{0} - static_cast<uint64_t>(finished))
+                                : std::min(finished, clock.now_ns());
   c->comm = r.comm.load(kInOrder);
   c->stream = r.stream.load(kInOrder);
   c->call = r.call.load(kInOrder);

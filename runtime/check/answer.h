@@ -17,7 +17,10 @@ int32_t AnswerCall(CallId id, bool noted, int32_t (ApiCall::*to_code)(const Faul
                    Body&& body) noexcept {
   ApiCall call(id, noted);
   try {
-    return (call.*to_code)(body());
+    const Fault fault = body();
+    if (!fault) [[likely]]
+      return 0;
+    return (call.*to_code)(fault);
   } catch (const std::bad_alloc&) {
     return (call.*to_code)(Fault(FaultKind::kHostMemory, {0}));
   } catch (const std::exception& e) {

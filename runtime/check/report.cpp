@@ -28,6 +28,13 @@ struct ThreadMessages {
 constexpr size_t kKeptMessages = 16;
 constexpr uint64_t kItemMissing = 1;  // first operand of kRankTable
 
+// Where a thread's calls are noted.
+struct Place {
+  RankActivity* activity = Lifeline::Activity();
+  Waiter* thread = activity ? Recorder::Thread() : nullptr;
+  bool injects = AnyInjection();
+};
+
 ThreadMessages& Messages() { return ThreadValue<ThreadMessages>::Get(); }
 
 // The EI code (semantics F.2): that of the kind, but where one kind stands for several.
@@ -72,36 +79,29 @@ int32_t HcclCodeOf(const Fault& fault) {
 ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
   if (StrictMode()) [[unlikely]]
     WatchClosedMemory(call);
-  if (!noted_) return;
-  static const bool injects = AnyInjection();
-  activity_ = Lifeline::Activity();
+  if (!noted_ || InForkedChild()) return;
+  const Place& place = ThreadValue<Place>::Get();
+  activity_ = place.activity;
+  thread_ = place.thread;
   if (activity_) {
     activity_->call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
     activity_->inside.store(1, std::memory_order_relaxed);
     // One writer at a time, mostly: a call that is lost in the count does no harm.
     activity_->calls.store(activity_->calls.load(std::memory_order_relaxed) + 1,
                            std::memory_order_relaxed);
-    thread_ = Recorder::Thread();
   }
   if (thread_) {
     thread_->call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
-    thread_->entered.store(Recorder::Now(*Recorder::Mine()), std::memory_order_relaxed);
+    Recorder::Enters(thread_);
     thread_->inside.store(1, std::memory_order_relaxed);
   }
-  if (injects) InjectAt(call);
+  if (place.injects) [[unlikely]]
+    InjectAt(call);
 }
 
-ApiCall::~ApiCall() {
-  if (!activity_) return;
-  if (thread_) {
-    // When a call that did not wait ended is known well enough from when it began.
-    if (Recorder::Waits(*thread_)) {
-      Recorder::Go(thread_);
-      thread_->entered.store(Recorder::Now(*Recorder::Mine()), std::memory_order_relaxed);
-    }
-    thread_->inside.store(0, std::memory_order_relaxed);
-  }
-  activity_->inside.store(0, std::memory_order_relaxed);
+void ApiCall::NoteEnd() const {
+  Recorder::Go(thread_);
+  thread_->entered.store(Recorder::Now(*Recorder::Mine()), std::memory_order_relaxed);
 }
 
 int32_t ApiCall::Acl(const Fault& fault) {

@@ -2,16 +2,16 @@
 // From a typed fact to what a caller sees: the result code, the sentence on standard error and in
 // aclGetRecentErrMsg(), and the note of what this rank is doing in the job page.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
 #include "base/call.h"
 #include "base/fault.h"
+#include "shm/job_page.h"
+#include "shm/recorder.h"
 
 namespace hcclrun {
-
-struct RankActivity;
-struct Waiter;
 
 // Result codes (0 for no fault) as the table in check/fault_table.cpp
 // says; Fault::code_override wins.
@@ -29,7 +29,16 @@ std::string SentenceOf(const Fault& fault);
 class ApiCall {
  public:
   explicit ApiCall(CallId call, bool noted = true);
-  ~ApiCall();
+  ~ApiCall() {
+    if (!activity_) return;
+    if (thread_) {
+      // When a call that did not wait ended is known well enough from when it began.
+      if (Recorder::Waits(*thread_)) [[unlikely]]
+        NoteEnd();
+      thread_->inside.store(0, std::memory_order_relaxed);
+    }
+    activity_->inside.store(0, std::memory_order_relaxed);
+  }
   ApiCall(const ApiCall&) = delete;
   ApiCall& operator=(const ApiCall&) = delete;
 
@@ -37,6 +46,7 @@ class ApiCall {
   int32_t Hccl(const Fault& fault);  // HcclResult to return
 
  private:
+  void NoteEnd() const;
   void Tell(const Fault& fault, int32_t code, const char* ei_code);
   CallId call_;
   bool noted_;

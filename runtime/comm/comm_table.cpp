@@ -35,6 +35,8 @@ struct LastFound {
   void* handle = nullptr;
   uint64_t removals = 0;
   std::weak_ptr<Communicator> comm;
+  Communicator* address = nullptr;
+  IssueLock* issuing = nullptr;  // its own, which outlives it
 };
 
 }  // namespace
@@ -81,8 +83,14 @@ Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle) {
   if (it == t.comms.end()) {
     return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "communicator");
   }
-  last = {handle, t.removals.load(std::memory_order_relaxed), it->second};
+  last = {handle, t.removals.load(std::memory_order_relaxed), it->second, it->second.get(),
+          &it->second->issuing()};
   return it->second;
+}
+
+Communicator* VisitCommunicator(void* handle) {
+  const LastFound& last = ThreadValue<LastFound>::Get();
+  return last.handle == handle && last.issuing && last.issuing->Visit() ? last.address : nullptr;
 }
 
 Fault RemoveCommunicator(void* handle) {
@@ -100,6 +108,7 @@ Fault RemoveCommunicator(void* handle) {
     t.removals.fetch_add(1, std::memory_order_release);
     std::erase_if(t.windows, [&](const auto& w) { return w.second.first.lock() == comm; });
   }
+  comm->issuing().Close();
   comm->Destroy();
   return Fault::None();
 }

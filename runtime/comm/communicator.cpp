@@ -9,10 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/job.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "base/step.h"
 #include "base/strict_mode.h"
-#include "base/log.h"
 #include "collective/plan.h"
 #include "comm/abort.h"
 #include "comm/collective_task.h"
@@ -25,6 +25,7 @@
 #include "comm/thresholds.h"
 #include "comm/v_arguments.h"
 #include "comm/warning.h"
+#include "comm/zero_copy.h"
 #include "device/heap.h"
 #include "shm/job_ranks.h"
 #include "shm/lifeline.h"
@@ -48,10 +49,11 @@ constexpr uint64_t ChunkBytes(uint32_t ranks, uint64_t smallest_buffer) {
 }
 
 // How often a call looks whether the others have come, some 20 to 50 ns apart.
-constexpr int kLooksInCall = 16;
+constexpr int kLooksInCall = 32;
 
-OperationNote RecordOperation(const Communicator& comm, const Descriptor& d,
-                              const PathChoice& choice, uint64_t bytes) {
+// `posted`: when it was called and posted; 0: it is called now.
+OperationNote RecordOperation(const Communicator& comm, const Descriptor& d, uint8_t reason,
+                              uint64_t bytes, uint64_t posted) {
   if (!Recorder::Mine()) return {};
   const bool rooted = d.op == uint8_t(Op::kBroadcast) || d.op == uint8_t(Op::kReduce) ||
                       d.op == uint8_t(Op::kScatter);
@@ -66,8 +68,9 @@ OperationNote RecordOperation(const Communicator& comm, const Descriptor& d,
   facts.op = d.op;
   facts.dtype = d.dtype;
   facts.reduce_op = d.reduce_op;
-  facts.reason = Recorder::Reason(choice.reason);
-  facts.flags = d.flags;
+  facts.reason = reason;
+  facts.flags = d.flags & ~kFlagExchange;
+  facts.called = facts.posted = posted;
   facts.in_window = d.in_window;
   facts.out_window = d.out_window;
   if (CommunicatorRecord* c = Recorder::Communicator(comm.record()))
@@ -78,7 +81,7 @@ OperationNote RecordOperation(const Communicator& comm, const Descriptor& d,
 }  // namespace
 
 Communicator::Communicator(Device* device, uint32_t ranks, uint32_t rank, const CommConfig& config)
-    : device_(device), size_(ranks), rank_(rank), config_(config) {}
+    : device_(device), size_(ranks), rank_(rank), config_(config), issuing_(*IssueLock::Make()) {}
 
 Communicator::~Communicator() {
   Recorder::EndCommunicator(record_);
@@ -206,6 +209,9 @@ Fault Communicator::Attach(Membership membership) {
     for (uint32_t r = 0; r < size_; r++) pids.push_back(view().ranks[r].pid);
     job_ranks_ = JobRanksOf(pids);
   }
+  // The rest would have a task anyway, or something to say.
+  exchanges_ = MayExchange(view()) && !StrictMode() && !config_.strict && !buffers_->shared() &&
+               !Settings::Get().explain;
   HCCLRUN_STEP("init.watching");
   connected_.store(true, std::memory_order_release);
   return Fault::None();
@@ -400,7 +406,8 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   if (config_.strict) {
     if (Fault f = CheckStrict(*this, request)) return f;
   }
-  std::lock_guard<std::mutex> lock(issue_mutex_);
+  std::lock_guard<IssueLock> lock(issuing_);
+  if (ExchangeNow(request, *stream, 0)) return Fault::None();
   PrefetchToPost(view(), next_sequence_, rank_);
   Buffer in, out;
   if (!IsKnown(request.in, extents.in_bytes, &in)) {
@@ -440,67 +447,129 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
   if (choice.window) d.flags |= kFlagWindow;
   if (choice.unsafe) d.flags |= kFlagUnsafe;
 
-  const OperationNote note = RecordOperation(*this, d, choice, std::max(in.bytes, out.bytes));
-  RankRecord& record = view().ranks[rank_];
-  record.call.store(d.call, std::memory_order_relaxed);
-  record.last_op.store(d.op, std::memory_order_relaxed);
+  const OperationNote note =
+      RecordOperation(*this, d, Recorder::Reason(choice.reason), std::max(in.bytes, out.bytes), 0);
   if (Fault f = Queue(d, in, out, request, *stream, note)) {
     note.Failed(static_cast<uint32_t>(f.kind));
     return f;
   }
-  record.issued.store(++next_sequence_, std::memory_order_seq_cst);
-  if (RankActivity* activity = Lifeline::Activity()) {
-    activity->sequence.store(next_sequence_, std::memory_order_relaxed);
-  }
+  CountCall(d);
   if (Settings::Get().explain) Explain(*this, request, d.sequence, choice);
   return Fault::None();
 }
 
+// Calls are mostly repeated.
+const Communicator::KnownExchange* Communicator::FindExchange(const OpRequest& request) {
+  const uint64_t map_generation = MemoryMapGeneration(), window_generation = windows_->generation();
+  if (ZeroCopyRanges::Get().AnyActive()) [[unlikely]]
+    return nullptr;
+  const uintptr_t hash = (reinterpret_cast<uintptr_t>(request.in) >> 3) * 5 +
+                         (reinterpret_cast<uintptr_t>(request.out) >> 3) + request.root * 7 +
+                         static_cast<uint32_t>(request.op);
+  KnownExchange& known = known_exchanges_[hash % kKnownExchanges];
+  if (known.map_generation == map_generation && known.window_generation == window_generation &&
+      known.IsAbout(request))
+    return known.descriptor.flags & kFlagExchange ? &known : nullptr;
+  const uint32_t elem = ElementSize(request.dtype);
+  const ExtentBytes extents = Extents(request.op, request.count, elem, size_, rank_, request.root);
+  Buffer in, out;
+  if (!IsKnown(request.in, extents.in_bytes, &in) ||
+      !IsKnown(request.out, extents.out_bytes, &out) || Overlap(in, out))
+    return nullptr;
+  Descriptor d = {};
+  d.op = static_cast<uint8_t>(request.op);
+  d.dtype = static_cast<uint8_t>(request.dtype);
+  d.reduce_op = static_cast<uint8_t>(request.reduce_op);
+  d.root = request.root;
+  d.count = request.count;
+  d.in_offset = in.heap_offset;
+  d.out_offset = out.heap_offset;
+  d.in_window = in.window_offset;
+  d.out_window = out.window_offset;
+  d.call = static_cast<uint32_t>(request.call);
+  if (FitsExchange(view(), d)) d.flags |= kFlagExchange;  // that it does not is remembered, too
+  const PathChoice choice = ChoosePath(*this, request, in, out);
+  if (choice.window) d.flags |= kFlagWindow;
+  if (choice.unsafe) d.flags |= kFlagUnsafe;
+  known.request = request;
+  known.map_generation = map_generation;
+  known.window_generation = window_generation;
+  known.in = in;
+  known.out = out;
+  known.descriptor = d;
+  known.largest_input = LargestInput(d, size_);
+  known.reason = Recorder::Reason(choice.reason);
+  return d.flags & kFlagExchange ? &known : nullptr;
+}
+
 // An exchange needs no task at all if the others' calls come soon, as they mostly do: within the time
-// that queueing one and coming back to it would take. False: nothing has happened.
-bool Communicator::ExchangeAtOnce(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
-                                  Stream& stream, OperationNote note) {
-  if (StrictMode() || !IsExchange(view(), descriptor)) return false;  // a task poisons
-  Descriptor d = descriptor;
-  d.flags |= kFlagExchange;
+// that queueing one and coming back to it would take. Whatever need not be done before the others see
+// the call is done after it is posted, while they come: the notes for reports, and the count of calls,
+// which says less than the call that is there. (Who asks for the count looks for the call first, and who
+// has left its communicator or the process is not in this function.)
+bool Communicator::ExchangeNow(const OpRequest& request, Stream& stream, uint64_t called) {
+  if (suspended.load(std::memory_order_relaxed) || !GoesOn() || !exchanges_ ||
+      stream.device() != device_ || request.count > kExchangeBytes || request.v ||
+      request.root >= size_)
+    return false;
+  const uint64_t k = next_sequence_;
+  PrefetchExchange(view(), k, rank_);
+  const KnownExchange* known = FindExchange(request);
+  if (!known) return false;
+  const Buffer &in = known->in, &out = known->out;
+  Descriptor d = known->descriptor;
+  d.sequence = k;
+  d.stream = stream.id();
+
   char* const heap = heap_base(rank_);
-  Exchange exchange;
+  Exchange exchange(known->largest_input);
+  OperationNote note;
   bool posted = false;
-  auto step = [&]() -> int64_t {
-    const uint64_t now = note.BeforePost();
-    if (!exchange.TryPost(*this, d, heap + in.heap_offset, in.bytes)) return 0;
+  auto step = [&]() -> bool {
+    if (!called && Recorder::Mine()) called = Recorder::Now(*Recorder::Mine());
+    if (!exchange.TryPost(*this, d, heap + in.heap_offset, in.bytes)) return false;
     posted = true;
-    note.Posted(now);
+    note = RecordOperation(*this, d, known->reason, std::max(in.bytes, out.bytes), called);
     SlotFailure failure;
     for (int looks = 0; !exchange.AllHere(view(), d, &failure); looks++) {
-      if (looks == kLooksInCall || failure != SlotFailure::kNone) return 0;
+      if (looks == kLooksInCall || failure != SlotFailure::kNone) return false;
       WaitPolicy::Pause();
     }
     Path path;
     exchange.Deliver(*this, d, heap + out.heap_offset, &path);
     NotePath(path);
-    const int64_t complete = NowNs();
-    note.Started();
-    note.Finished(complete, path == Path::kWindow ? PathTaken::kWindow : PathTaken::kBuffered);
-    DoneWith(d.sequence);
-    return complete;
+    note.FinishedNow(path == Path::kWindow ? PathTaken::kWindow : PathTaken::kBuffered);
+    DoneWith(k);
+    return true;
   };
   auto keep = [&] {
-    auto task = std::make_unique<CollectiveTask>(shared_from_this(), descriptor, in, out);
+    if (!posted) note = RecordOperation(*this, d, known->reason, std::max(in.bytes, out.bytes), 0);
+    auto task = std::make_unique<CollectiveTask>(shared_from_this(), d, in, out);
     task->note = note;
     if (posted) task->GoOnFrom(exchange);
     return task;
   };
-  return stream.StepAtOnce(step, keep);
+  if (!stream.StepAtOnce(step, keep)) return false;
+  CountCall(d);
+  return true;
+}
+
+// An operation has been handed over.
+void Communicator::CountCall(const Descriptor& d) {
+  RankRecord& record = view().ranks[rank_];
+  record.call.store(d.call, std::memory_order_relaxed);
+  record.last_op.store(d.op, std::memory_order_relaxed);
+  next_sequence_ = d.sequence + 1;
+  // Whoever reads it asks for a rank that has left, which it did later.
+  record.issued.store(next_sequence_, std::memory_order_release);
+  if (RankActivity* activity = Lifeline::Activity())
+    activity->sequence.store(next_sequence_, std::memory_order_relaxed);
 }
 
 // One that is likely to be over at once needs no task of its own, nor a reference to this
 // communicator, which the caller holds.
 Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
                           const OpRequest& request, Stream& stream, OperationNote note) {
-  if (!request.v && !in.is_private && !out.is_private && !buffers_->shared() &&
-      ExchangeAtOnce(descriptor, in, out, stream, note))
-    return Fault::None();
   if (buffers_->shared()) {
     if (Fault f = buffers_->Begin(name(), descriptor.stream)) return f;
   }

@@ -16,6 +16,7 @@
 #include "base/fault.h"
 #include "collective/types.h"
 #include "comm/control_block.h"
+#include "comm/issue_lock.h"
 #include "comm/liveness.h"
 #include "comm/meeting.h"
 #include "comm/output_count.h"
@@ -31,6 +32,7 @@ namespace hcclrun {
 class HcclBuffers;
 class SymmetricHeap;
 class ArgumentRing;
+struct Transfer;
 struct VArguments;
 
 // How AI CPU expansion is set (config or HCCL_OP_EXPANSION_MODE); only kAiCpu lets
@@ -133,9 +135,18 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // semantics C.1.
   Fault Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream);
 
+  // As Submit(), for an operation that needs no task: of a few bytes and, mostly, complete on return.
+  // Under issuing(); takes no reference to communicator or stream. `called`: ticks, for the record; 0:
+  // now. False: nothing has happened, it is something else or something is wrong.
+  bool ExchangeNow(const OpRequest& request, Stream& stream, uint64_t called);
+  IssueLock& issuing() { return issuing_; }
+
   // Numbers the transfers, which make one task of the stream, and queues it. Faults as Submit().
   Fault SubmitTransfers(CallId call, absl::Span<const TransferRequest> requests,
                         const std::shared_ptr<Stream>& stream);
+
+  // As ExchangeNow(), for a short send or receive.
+  bool TransferNow(CallId call, const TransferRequest& request, Stream& stream, uint64_t called);
 
   // What keeps the communicator from going on, if anything (semantics D.6, HcclGetCommAsyncError).
   Fault AsyncFault() const;
@@ -189,11 +200,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Fault CheckPeers();
   Fault MakeArgumentRing();
   Fault CommitChannel(TransferEnd end, uint32_t peer);
+  Transfer Describe(CallId call, const TransferRequest& request, const Buffer& buffer,
+                    uint32_t stream) const;
   // What is wrong with a buffer can be told before the members are there.
   Fault CheckBuffer(const void* address, uint64_t bytes, const char* parameter) const;
   // All of `buffer`, whose address and size are there, but its place in the windows.
   Fault FindPlace(const MemoryInfo& memory, const char* parameter, Buffer* buffer) const;
-  // Under issue_mutex_.
+  // Under issuing_.
   Fault Locate(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
   bool IsKnown(const void* address, uint64_t bytes, Buffer* buffer);
   Fault LocateAnew(const void* address, uint64_t bytes, const char* parameter, Buffer* buffer);
@@ -203,10 +216,12 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Fault OverlapFault(CallId call, const char* in, uint64_t in_bytes, const char* out,
                      uint64_t out_bytes);
   void WarnOfUnfinished() const;
+  struct KnownExchange;
+  void CountCall(const Descriptor& d);
+  // Null: it is none, or something is wrong, or not known.
+  const KnownExchange* FindExchange(const OpRequest& request);
   Fault Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
               const OpRequest& request, Stream& stream, OperationNote note);
-  bool ExchangeAtOnce(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
-                      Stream& stream, OperationNote note);
   // As AsyncFault(), where that is mostly nothing.
   bool GoesOn() const {
     return connected() && view().header->abort_word.load(std::memory_order_seq_cst) == 0;
@@ -221,6 +236,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::shared_ptr<const Membership> membership_;
   std::vector<Stages> stages_;
   uint64_t chunk_bytes_ = 0;
+  bool exchanges_ = false;  // operations of a few bytes may be exchanges without a task
   std::unique_ptr<SymmetricHeap> windows_;
   std::unique_ptr<Liveness> liveness_;
 
@@ -231,14 +247,31 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     Buffer whole;
   };
   static constexpr size_t kKnown = 4;
+  // An exchange that was called lately, with what its checks found, which holds as long as the
+  // generations do and no memory is active for zero copy.
+  struct KnownExchange {
+    OpRequest request = {};  // .v stays null
+    uint64_t map_generation = UINT64_MAX, window_generation = 0;
+    Buffer in, out;
+    Descriptor descriptor = {};
+    uint64_t largest_input = 0;
+    uint8_t reason = 0;  // Recorder::Reason()
+    bool IsAbout(const OpRequest& r) const {
+      return request.op == r.op && request.dtype == r.dtype && request.reduce_op == r.reduce_op &&
+             request.root == r.root && request.count == r.count && request.in == r.in &&
+             request.out == r.out && request.call == r.call;
+    }
+  };
+  static constexpr size_t kKnownExchanges = 32;  // a power of two
 
-  std::mutex issue_mutex_;      // numbering and queueing are one step
-  KnownMemory known_[kKnown];   // guarded by issue_mutex_
-  size_t next_known_ = 0;       // guarded by issue_mutex_
-  uint64_t next_sequence_ = 0;  // guarded by issue_mutex_
-  OutputCount outputs_;         // guarded by issue_mutex_
+  IssueLock& issuing_;                              // numbering and queueing are one step
+  KnownMemory known_[kKnown];                       // guarded by issuing_
+  size_t next_known_ = 0;                           // guarded by issuing_
+  KnownExchange known_exchanges_[kKnownExchanges];  // guarded by issuing_
+  uint64_t next_sequence_ = 0;                      // guarded by issuing_
+  OutputCount outputs_;                             // guarded by issuing_
   // Sends and receives called so far by peer, by TransferEnd; empty before the first.
-  // Guarded by issue_mutex_.
+  // Guarded by issuing_.
   std::vector<uint64_t> next_transfer_[2];
   // Peers whose channel has pages, by TransferEnd; likewise.
   std::vector<bool> has_channel_[2];

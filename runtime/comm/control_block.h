@@ -29,8 +29,12 @@ inline constexpr uint32_t kLayoutVersion = 10;  // of everything that travels be
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;
-inline constexpr uint32_t kMostExchangers = 16;  // ranks, and bytes of a rank's input, of an exchange
-inline constexpr uint64_t kExchangeBytes = 128;
+inline constexpr uint32_t kMostExchangers = 16;  // ranks of an exchange
+inline constexpr uint64_t kExchangeBytes = 2048;  // of a rank's input, at most
+// Of so many ranks: what all of them together leave in a block is a megabyte at most.
+constexpr uint64_t ExchangeBytes(uint32_t ranks) {
+  return ranks <= 4 ? kExchangeBytes : ranks <= kMostExchangers ? kExchangeBytes / 2 : 0;
+}
 inline constexpr uint32_t kNoRank = 0xffffffff;
 inline constexpr uint64_t kNoWindow = UINT64_MAX;
 
@@ -70,11 +74,6 @@ enum DescriptorFlag : uint8_t {
   kFlagSkipped = 16,  // its stream stops after a failure: the operation fails on all ranks
   kFlagStaged = 32,   // its stage buffers have pages: any process may write to them
   kFlagExchange = 64,  // posted for an exchange
-};
-
-// The input of a rank of an exchange, where it is too long for the descriptor.
-struct alignas(64) ExchangeInput {
-  char bytes[kExchangeBytes];
 };
 
 // One operation under way. The slot serves operation `epoch`; sequence k uses slot k % kRingSlots.
@@ -271,7 +270,8 @@ struct ControlView {
   WindowEntry* windows = nullptr;       // [2][ranks]
   Slot* slots = nullptr;                // [kRingSlots]
   PostedCall* calls = nullptr;          // [kRingSlots][ranks]
-  ExchangeInput* inputs = nullptr;      // [kRingSlots][ranks], of few ranks
+  // [kRingSlots][ranks] of ExchangeBytes(), of few ranks: inputs that are too long for the descriptor.
+  char* inputs = nullptr;
   RankEvent* rank_events = nullptr;     // [ranks]
   TransferChannel* channels = nullptr;  // [ranks][ranks]: sender, receiver
 
@@ -299,7 +299,7 @@ struct ControlView {
     Descriptor& d = descriptor(sequence, rank);
     static_assert(offsetof(Descriptor, out_offset) == offsetof(Descriptor, in_offset) + 8);
     return bytes <= 16 ? reinterpret_cast<char*>(&d.in_offset)
-                       : inputs[sequence % kRingSlots * size + rank].bytes;
+                       : inputs + (sequence % kRingSlots * size + rank) * ExchangeBytes(size);
   }
   EventCount& event_of(uint32_t rank) const { return rank_events[rank].event; }
   // Through which `rank`, as `end`, meets `peer`.
@@ -333,8 +333,7 @@ struct ControlView {
     v.windows = reinterpret_cast<WindowEntry*>(take(sizeof(WindowEntry) * ranks * 2));
     v.slots = reinterpret_cast<Slot*>(take(sizeof(Slot) * kRingSlots));
     v.calls = reinterpret_cast<PostedCall*>(take(sizeof(PostedCall) * kRingSlots * ranks));
-    v.inputs = reinterpret_cast<ExchangeInput*>(
-        take(ranks <= kMostExchangers ? sizeof(ExchangeInput) * kRingSlots * ranks : 0));
+    v.inputs = take(ExchangeBytes(ranks) * kRingSlots * ranks);
     v.rank_events = reinterpret_cast<RankEvent*>(take(sizeof(RankEvent) * ranks));
     at = (at + kPage - 1) & ~(kPage - 1);
     v.channels = reinterpret_cast<TransferChannel*>(take(sizeof(TransferChannel) * ranks * ranks));

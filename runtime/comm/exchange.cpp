@@ -12,13 +12,6 @@ namespace {
 
 static_assert(static_cast<uint32_t>(Engine::kAuto) == 0);
 
-// Of the rank with the largest, a root if there is one; none: too many.
-uint64_t LargestInput(const Descriptor& d, uint32_t ranks) {
-  return Extents(static_cast<Op>(d.op), d.count, ElementSize(static_cast<DataType>(d.dtype)), ranks,
-                 d.root, d.root)
-      .in_bytes;
-}
-
 bool OnWindowPath(const Descriptor& d) {
   return (d.flags & kFlagWindow) && !(d.flags & kFlagUnsafe);
 }
@@ -37,9 +30,15 @@ bool SameCall(const Descriptor& a, const Descriptor& b) {
 
 }  // namespace
 
+uint64_t LargestInput(const Descriptor& d, uint32_t ranks) {
+  return Extents(static_cast<Op>(d.op), d.count, ElementSize(static_cast<DataType>(d.dtype)), ranks,
+                 d.root, d.root)
+      .in_bytes;
+}
+
 bool FitsExchange(const ControlView& view, const Descriptor& own) {
   return !IsVOperation(static_cast<Op>(own.op)) &&
-         LargestInput(own, view.size) <= kExchangeBytes;
+         LargestInput(own, view.size) <= ExchangeBytes(view.size);
 }
 
 bool Exchange::TryPost(Communicator& comm, const Descriptor& own, const char* in,
@@ -51,7 +50,8 @@ bool Exchange::TryPost(Communicator& comm, const Descriptor& own, const char* in
   const uint32_t rank = comm.rank();
   PostedCall& mine = view.call_of(k, rank);
   std::memcpy(static_cast<void*>(&mine.call), &own, kDescriptorLine);
-  if (in_bytes) std::memcpy(view.exchanged(k, rank, LargestInput(own, view.size)), in, in_bytes);
+  if (input_ == 0) input_ = LargestInput(own, view.size);
+  if (in_bytes) std::memcpy(view.exchanged(k, rank, input_), in, in_bytes);
   windows_ = OnWindowPath(own);
   met_ = 1u << rank;
   HCCLRUN_STEP("exchange.written");
@@ -120,10 +120,10 @@ void Exchange::Deliver(const Communicator& comm, const Descriptor& own, char* ou
   const uint32_t ranks = comm.size(), me = comm.rank(), root = own.root;
   const Op op = static_cast<Op>(own.op);
   const DataType dtype = static_cast<DataType>(own.dtype);
-  const uint64_t block = own.count * ElementSize(dtype), input = LargestInput(own, ranks);
+  const uint64_t block = own.count * ElementSize(dtype);
   *path = windows_ ? Path::kWindow : Path::kBuffered;
   const auto from = [&](uint32_t r, uint64_t offset) {
-    return view.exchanged(own.sequence, r, input) + offset;
+    return view.exchanged(own.sequence, r, input_) + offset;
   };
   const auto reduce = [&](uint64_t offset) {
     const void* sources[kMostExchangers];

@@ -25,9 +25,24 @@ inline bool IsExchange(const ControlView& view, const Descriptor& own) {
   return MayExchange(view) && own.count <= kExchangeBytes && FitsExchange(view, own);
 }
 
+// Before a post: `rank`'s line, for writing.
+inline void PrefetchExchange(const ControlView& view, uint64_t sequence, uint32_t rank) {
+  const void* line = &view.call_of(sequence, rank);
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // does nothing on old ones
+#else
+  __builtin_prefetch(line, 1, 3);
+#endif
+}
+
+// Of the rank with the largest, a root if there is one.
+uint64_t LargestInput(const Descriptor& d, uint32_t ranks);
+
 // One rank's side of an exchange. Steps of its task: one thread at a time.
 class Exchange {
  public:
+  Exchange() = default;
+  explicit Exchange(uint64_t largest_input) : input_(largest_input) {}
   // Posts; `in` is the rank's input. False while the place is in use: nothing has happened then.
   bool TryPost(Communicator& comm, const Descriptor& own, const char* in, uint64_t in_bytes);
 
@@ -46,6 +61,7 @@ class Exchange {
 
  private:
   uint32_t met_ = 0;  // bit per rank
+  uint64_t input_ = 0;  // bytes of the largest, which say where all are
   bool windows_ = true;
 };
 

@@ -38,6 +38,7 @@ bool Streams(uint64_t bytes, uint32_t ranks) {
 }
 
 constexpr uint32_t Bit(TransferEnd end) { return 1u << end; }
+constexpr uint32_t kBothEnds = Bit(kSenderEnd) | Bit(kReceiverEnd);
 constexpr TransferEnd Other(TransferEnd end) {
   return end == kSenderEnd ? kReceiverEnd : kSenderEnd;
 }
@@ -128,8 +129,8 @@ bool TransferTask::Prepare(const void* order) {
   return order && order == Order() && (transfers_[0].stage != Stage::kPost || TryPostAll());
 }
 
-TransferSlot& TransferTask::SlotOf(const Transfer& t) const {
-  return comm_->view().channel(comm_->rank(), t.end, t.peer).slot(t.number);
+TransferSlot& TransferTask::SlotOf(const Communicator& comm, const Transfer& t) {
+  return comm.view().channel(comm.rank(), t.end, t.peer).slot(t.number);
 }
 
 bool TransferTask::CanGoOn(const Transfer& t) const {
@@ -138,7 +139,7 @@ bool TransferTask::CanGoOn(const Transfer& t) const {
     case Stage::kPost:
       return slot.generation.load(std::memory_order_seq_cst) == t.number / kTransferSlots;
     case Stage::kMatch:
-      return slot.ends.load(std::memory_order_seq_cst) == (Bit(kSenderEnd) | Bit(kReceiverEnd));
+      return (slot.ends.load(std::memory_order_seq_cst) & kBothEnds) == kBothEnds;
     case Stage::kMove:
       return slot.moved.load(std::memory_order_seq_cst) == t.parts ||
              (t.remote && slot.claimed.load(std::memory_order_seq_cst) < t.parts);
@@ -160,16 +161,59 @@ bool TransferTask::AllDone() const {
 
 bool TransferTask::TryPost(Transfer& t) {
   if (!CanGoOn(t)) return false;
-  TransferSlot& slot = SlotOf(t);
   HCCLRUN_STEP("transfer.free");
-  slot.calls[t.end] = t.call;
   const uint64_t now = t.note.BeforePost();
+  int64_t at_ns;
+  if (DoForBoth(*comm_, t, &at_ns)) {
+    completed_ns_ = std::max(completed_ns_, at_ns);
+    t.note.Posted(now);
+    t.note.Finished(at_ns, PathTaken::kDirect);
+    return true;
+  }
+  Post(*comm_, t);
+  t.note.Posted(now);
+  return true;
+}
+
+void TransferTask::Post(const Communicator& comm, Transfer& t) {
+  TransferSlot& slot = SlotOf(comm, t);
+  slot.calls[t.end] = t.call;
   HCCLRUN_STEP("transfer.written");
   const uint32_t before = slot.ends.fetch_or(Bit(t.end), std::memory_order_seq_cst);
   HCCLRUN_STEP("transfer.posted");
-  if (before) comm_->view().event_of(t.peer).Notify();
-  t.note.Posted(now);
+  if (before) comm.view().event_of(t.peer).Notify();
   t.stage = Stage::kMatch;
+}
+
+bool TransferTask::DoForBoth(const Communicator& comm, Transfer& t, int64_t* at_ns) {
+  TransferSlot& slot = SlotOf(comm, t);
+  uint32_t alone = Bit(Other(t.end));
+  if (t.buffer.bytes > kTakenBytes || t.buffer.is_private || t.call.is_skipped ||
+      slot.ends.load(std::memory_order_seq_cst) != alone)
+    return false;
+  // A difference is found again, and told, by who posts as usual.
+  if (Match(comm, t) || !t.remote || t.parts != 1) return false;
+  slot.calls[t.end] = t.call;
+  HCCLRUN_STEP("transfer.written");
+  if (!slot.ends.compare_exchange_strong(alone, kBothEnds | kTaken, std::memory_order_seq_cst))
+    return false;  // it has given up
+  HCCLRUN_STEP("transfer.taken");
+  char* const mine = t.buffer.address;
+  if (mine != t.remote) {
+    if (t.end == kSenderEnd) {
+      memcpy(t.remote, mine, t.buffer.bytes);
+    } else {
+      memcpy(mine, t.remote, t.buffer.bytes);
+    }
+  }
+  HCCLRUN_STEP("transfer.copied");
+  *at_ns = NowNs();
+  slot.completed_ns.store(*at_ns, std::memory_order_relaxed);
+  slot.left.store(1, std::memory_order_relaxed);
+  slot.moved.store(1, std::memory_order_seq_cst);  // publishes all that
+  HCCLRUN_STEP("transfer.all_moved");
+  comm.view().event_of(t.peer).Notify();
+  t.stage = Stage::kDone;
   return true;
 }
 
@@ -182,12 +226,12 @@ bool TransferTask::TryPostAll() {
 }
 
 // Both ends have posted. What the peer wrote is copied first and validated then.
-Fault TransferTask::Match(Transfer& t) {
-  const TransferCall theirs = PrivateCopy(SlotOf(t).calls[Other(t.end)]);
+Fault TransferTask::Match(const Communicator& comm, Transfer& t) {
+  const TransferCall theirs = PrivateCopy(SlotOf(comm, t).calls[Other(t.end)]);
   if (theirs.is_skipped || t.call.is_skipped || theirs.count != t.call.count ||
       theirs.dtype != t.call.dtype)
-    return FaultOf(FaultKind::kTransferMismatch, t);
-  const uint64_t heap = comm_->heap_bytes(t.peer);
+    return FaultOf(FaultKind::kTransferMismatch, comm, t);
+  const uint64_t heap = comm.heap_bytes(t.peer);
   t.parts = PartsOf(t.buffer.bytes);
   if (t.buffer.is_private) {
     if (Fault f = CheckDeviceRange(t.buffer.address, t.buffer.bytes, "recvBuf")) return f;
@@ -196,7 +240,7 @@ Fault TransferTask::Match(Transfer& t) {
   if (theirs.is_private) return Fault::None();
   if (t.buffer.bytes > heap || theirs.offset > heap - t.buffer.bytes)
     return Fault(FaultKind::kInternal, "a peer posted a buffer outside its heap");
-  t.remote = comm_->heap_base(t.peer) + theirs.offset;
+  t.remote = comm.heap_base(t.peer) + theirs.offset;
   return Fault::None();
 }
 
@@ -233,12 +277,12 @@ bool TransferTask::Move(Transfer& t) {
   const int64_t done_ns = at ? at : NowNs();
   completed_ns_ = std::max(completed_ns_, done_ns);
   t.note.Finished(done_ns, PathTaken::kDirect);
-  Leave(t);
+  Leave(*comm_, t);
   return true;
 }
 
-void TransferTask::Leave(Transfer& t) {
-  TransferSlot& slot = SlotOf(t);
+void TransferTask::Leave(const Communicator& comm, Transfer& t) {
+  TransferSlot& slot = SlotOf(comm, t);
   t.stage = Stage::kDone;
   HCCLRUN_STEP("transfer.leaves");
   if (slot.left.fetch_add(1, std::memory_order_seq_cst) == 0) return;
@@ -250,8 +294,8 @@ void TransferTask::Leave(Transfer& t) {
   slot.completed_ns.store(0, std::memory_order_relaxed);
   slot.generation.store(t.number / kTransferSlots + 1,
                         std::memory_order_seq_cst);  // publishes the resets
-  comm_->view().event_of(t.peer).Notify();
-  comm_->view().event_of(comm_->rank()).Notify();  // another stream's task
+  comm.view().event_of(t.peer).Notify();
+  comm.view().event_of(comm.rank()).Notify();  // another stream's task
 }
 
 // Before this rank returns an error and its buffer to its owner: sees to it that the peer moves
@@ -286,7 +330,8 @@ uint64_t TransferTask::Close(const Transfer& t) const {
   const uint64_t before = slot.claimed.exchange(kAllClaimed, std::memory_order_seq_cst);
   HCCLRUN_STEP("giveup.transfer_closed");
   if (before >= kAllClaimed) return 0;  // the peer has given up before
-  return std::min(before, PartsOf(t.buffer.bytes));
+  const uint64_t parts = PartsOf(t.buffer.bytes);
+  return alone & kTaken ? parts : std::min(before, parts);
 }
 
 // Whether anybody but `gone` takes part in what is not done.
@@ -303,13 +348,14 @@ bool TransferTask::Step(Transfer& t, Fault* fault) {
     case Stage::kMatch:
       if (!CanGoOn(t)) return false;
       HCCLRUN_STEP("transfer.matched");
-      *fault = Match(t);
+      *fault = Match(*comm_, t);
       if (*fault && fault->kind != FaultKind::kTransferMismatch)  // which the peer finds itself
         SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());
       if (*fault) {
         t.note.Failed(static_cast<uint32_t>(fault->kind));
-        Leave(t);
+        Leave(*comm_, t);
       } else {
+        if (SlotOf(t).ends.load(std::memory_order_seq_cst) & kTaken) t.remote = nullptr;
         t.note.Started();
         t.stage = Stage::kMove;
       }
@@ -409,11 +455,11 @@ Task::Progress TransferTask::Go(Fault* fault) {
   }
 }
 
-Fault TransferTask::FaultOf(FaultKind kind, const Transfer& t) const {
-  const ControlView& view = comm_->view();
-  const uint32_t me = comm_->rank();
+Fault TransferTask::FaultOf(FaultKind kind, const Communicator& comm, const Transfer& t) {
+  const ControlView& view = comm.view();
+  const uint32_t me = comm.rank();
   const TransferChannel& channel = view.channel(me, t.end, t.peer);
-  const TransferSlot& slot = SlotOf(t);
+  const TransferSlot& slot = SlotOf(comm, t);
   // In stage kPost the slot still belongs to an earlier transfer.
   const uint32_t ends = t.stage == Stage::kPost ? 0 : slot.ends.load(std::memory_order_seq_cst);
   auto side = [&](TransferEnd end) {
@@ -425,7 +471,7 @@ Fault TransferTask::FaultOf(FaultKind kind, const Transfer& t) const {
     return s;
   };
   auto detail = std::make_shared<TransferDetail>();
-  detail->communicator = comm_->name();
+  detail->communicator = comm.name();
   detail->own_rank = me;
   detail->transfer = t.number;
   detail->sender = side(kSenderEnd);

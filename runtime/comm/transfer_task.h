@@ -52,6 +52,11 @@ class TransferTask : public Task {
   // As a collective: the peers learn that the transfer was skipped.
   bool RunsAfterFailure() const override { return true; }
   void OnStreamFailed() override;
+  // For a transfer that is not posted yet: if the other end is there, and the transfer short, does all
+  // there is to do for both. False: nothing has happened. *at_ns: when it was complete.
+  static bool DoForBoth(const Communicator& comm, Transfer& t, int64_t* at_ns);
+  // Likewise, but posts it.
+  static void Post(const Communicator& comm, Transfer& t);
   void WaitForProgress(int64_t limit_ns) override;
   // Sends only read their buffers, so one may be announced while others to the same rank are before it,
   // but nothing else. A receive may not: the peer may have sent from several streams, or in one call,
@@ -67,7 +72,8 @@ class TransferTask : public Task {
  private:
   Progress Go(Fault* fault);
   void PoisonReceives();  // HCCLRUN_STRICT, see device/poison.h
-  TransferSlot& SlotOf(const Transfer& t) const;
+  static TransferSlot& SlotOf(const Communicator& comm, const Transfer& t);
+  TransferSlot& SlotOf(const Transfer& t) const { return SlotOf(*comm_, t); }
   bool CanGoOn(const Transfer& t) const;
   bool AnyCanGoOn() const;
   bool AllDone() const;
@@ -76,16 +82,17 @@ class TransferTask : public Task {
   bool Step(Transfer& t, Fault* fault);
   bool TryPost(Transfer& t);
   bool TryPostAll();
-  Fault Match(Transfer& t);
+  static Fault Match(const Communicator& comm, Transfer& t);
   bool Move(Transfer& t);
-  void Leave(Transfer& t);
+  static void Leave(const Communicator& comm, Transfer& t);
   void GiveUpAll();
   uint64_t Close(const Transfer& t) const;
   bool ConcernsOthers(uint32_t gone) const;
   // Makes a buffer that only this process can address one that the receiver can.
   Fault CopyOutPrivateSends();
   Fault Trouble();  // what makes waiting pointless, if anything
-  Fault FaultOf(FaultKind kind, const Transfer& t) const;
+  static Fault FaultOf(FaultKind kind, const Communicator& comm, const Transfer& t);
+  Fault FaultOf(FaultKind kind, const Transfer& t) const { return FaultOf(kind, *comm_, t); }
   void NoteWaiting(bool begins) const;
   void NoteStall() const;
   Fault LateFault() const;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "base/strict_mode.h"
 #include "comm/communicator.h"
 #include "comm/thresholds.h"
 #include "comm/transfer_task.h"
@@ -11,7 +13,8 @@
 namespace hcclrun {
 namespace {
 
-OperationNote RecordTransfer(uint32_t comm, const Transfer& t) {
+// `posted`: when it was called and posted; 0: it is called now.
+OperationNote RecordTransfer(uint32_t comm, const Transfer& t, uint64_t posted) {
   if (!Recorder::Mine()) return {};
   OperationFacts facts;
   facts.kind = t.end == kSenderEnd ? OperationRecord::kSend : OperationRecord::kReceive;
@@ -24,6 +27,7 @@ OperationNote RecordTransfer(uint32_t comm, const Transfer& t) {
   facts.peer = t.peer;
   facts.op = static_cast<uint8_t>(t.end == kSenderEnd ? Op::kSend : Op::kRecv);
   facts.dtype = t.call.dtype;
+  facts.called = facts.posted = posted;
   return Recorder::Operation(facts);
 }
 
@@ -88,29 +92,17 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
   if (requests.size() > 1) {
     if (Fault f = CheckOverlap(call, requests)) return f;
   }
-  std::lock_guard<std::mutex> lock(issue_mutex_);
+  std::lock_guard<IssueLock> lock(issuing_);
   Transfers transfers;
   transfers.reserve(requests.size());
   uint64_t bytes = 0;
   for (const TransferRequest& request : requests) {
-    Transfer t{};
-    if (Fault f = Locate(request.buffer, request.count * ElementSize(request.dtype), parameter,
-                         &t.buffer))
+    Buffer buffer;
+    if (Fault f =
+            Locate(request.buffer, request.count * ElementSize(request.dtype), parameter, &buffer))
       return f;
-    const Buffer& buffer = t.buffer;
     bytes += buffer.bytes;
-    t.end = request.end;
-    t.peer = request.peer;
-    t.given = t.buffer.address;
-    // The user may unmap the buffer before the transfer runs; the heap stays mapped. A private one
-    // keeps the program's address, to be looked up again.
-    if (!buffer.is_private) t.buffer.address = heap_base(rank_) + buffer.heap_offset;
-    t.call.count = request.count;
-    t.call.offset = buffer.heap_offset;
-    t.call.call = static_cast<uint32_t>(call);
-    t.call.stream = stream->id();
-    t.call.dtype = static_cast<uint8_t>(request.dtype);
-    t.call.is_private = buffer.is_private;
+    const Transfer t = Describe(call, request, buffer, stream->id());
     if (Fault f = CommitChannel(t.end, t.peer)) return f;
     transfers.push_back(t);
   }
@@ -122,7 +114,7 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
     t.number = next_transfer_[t.end][t.peer]++;
     t.call.number = number;
   }
-  for (Transfer& t : transfers) t.note = RecordTransfer(record_, t);
+  for (Transfer& t : transfers) t.note = RecordTransfer(record_, t, 0);
   record.call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
   bool queued = false;
   if (bytes <= kInlineBytes) {  // as Communicator::Queue()
@@ -137,13 +129,83 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
     }
   }
   record.transfers.store(number + 1, std::memory_order_relaxed);
+  // Whoever reads it asks for a rank that has left, which it did later.
   for (const Transfer& t : transfers) {
     view()
         .channel(rank_, t.end, t.peer)
         .called[t.end]
-        .store(t.number + 1, std::memory_order_seq_cst);
+        .store(t.number + 1, std::memory_order_release);
   }
   return Fault::None();
+}
+
+Transfer Communicator::Describe(CallId call, const TransferRequest& request, const Buffer& buffer,
+                                uint32_t stream) const {
+  Transfer t{};
+  t.buffer = buffer;
+  t.end = request.end;
+  t.peer = request.peer;
+  t.given = t.buffer.address;
+  // The user may unmap the buffer before the transfer runs; the heap stays mapped. A private one
+  // keeps the program's address, to be looked up again.
+  if (!buffer.is_private) t.buffer.address = heap_base(rank_) + buffer.heap_offset;
+  t.call.count = request.count;
+  t.call.offset = buffer.heap_offset;
+  t.call.call = static_cast<uint32_t>(call);
+  t.call.stream = stream;
+  t.call.dtype = static_cast<uint8_t>(request.dtype);
+  t.call.is_private = buffer.is_private;
+  return t;
+}
+
+// Whoever comes first has a task, which waits (and lets those behind it be announced); the second mostly
+// does it all before it would have one.
+bool Communicator::TransferNow(CallId call, const TransferRequest& request, Stream& stream,
+                               uint64_t called) {
+  const TransferEnd end = request.end;
+  const uint32_t peer = request.peer;
+  if (suspended.load(std::memory_order_relaxed) || !GoesOn() || StrictMode() ||
+      stream.device() != device_ || peer >= size_ || peer == rank_ ||
+      peer >= has_channel_[end].size() || peer >= next_transfer_[end].size() ||
+      !has_channel_[end][peer])
+    return false;
+  const uint64_t number = next_transfer_[end][peer];
+  TransferChannel& channel = view().channel(rank_, end, peer);
+  const TransferSlot& slot = channel.slot(number);
+  const auto free = [&] {
+    return slot.generation.load(std::memory_order_seq_cst) == number / kTransferSlots;
+  };
+  if (!free() || slot.ends.load(std::memory_order_seq_cst) == 0) return false;
+  const uint64_t bytes = request.count * ElementSize(request.dtype);
+  Buffer buffer;
+  if (bytes > kTakenBytes || !IsKnown(request.buffer, bytes, &buffer) || buffer.is_private)
+    return false;
+  RankRecord& record = view().ranks[rank_];
+  Transfer t = Describe(call, request, buffer, stream.id());
+  t.number = number;
+  t.call.number = record.transfers.load(std::memory_order_relaxed);
+  const auto step = [&] {
+    if (!called && Recorder::Mine()) called = Recorder::Now(*Recorder::Mine());
+    int64_t at_ns;
+    const bool done = TransferTask::DoForBoth(*this, t, &at_ns);
+    if (!done) TransferTask::Post(*this, t);
+    t.note = RecordTransfer(record_, t, called);
+    if (!done) return false;
+    t.note.Finished(at_ns, PathTaken::kDirect);
+    record.transfers_done.fetch_add(1, std::memory_order_seq_cst);
+    return true;
+  };
+  const auto keep = [&] {
+    Transfers transfers;
+    transfers.push_back(t);
+    return std::make_unique<TransferTask>(shared_from_this(), call, std::move(transfers));
+  };
+  if (!stream.StepAtOnce(step, keep)) return false;
+  record.call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
+  next_transfer_[end][peer] = number + 1;
+  record.transfers.store(t.call.number + 1, std::memory_order_relaxed);
+  channel.called[end].store(number + 1, std::memory_order_release);
+  return true;
 }
 
 }  // namespace hcclrun

@@ -102,6 +102,10 @@ Fault ZeroCopyRanges::Deactivate(uint64_t address) {
   return Fault::None();
 }
 
+bool ZeroCopyRanges::AnyActive() {
+  return GetTables().any_active.load(std::memory_order_acquire);
+}
+
 bool ZeroCopyRanges::IsActive(const void* address, uint64_t bytes) {
   Tables& t = GetTables();
   if (!t.any_active.load(std::memory_order_acquire)) return false;

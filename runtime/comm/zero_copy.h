@@ -18,6 +18,8 @@ class ZeroCopyRanges {
   Fault Unset(uint64_t base);
   Fault Activate(uint64_t address, uint64_t bytes);
   Fault Deactivate(uint64_t address);
+  // Whether any block is active.
+  bool AnyActive();
   // Whether the whole range lies in active blocks.
   bool IsActive(const void* address, uint64_t bytes);
 

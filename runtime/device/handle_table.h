@@ -73,6 +73,9 @@ class HandleTable {
     removals_.fetch_add(1, std::memory_order_release);
     return object;
   }
+  // Grows with every removal: what was found after a load of this value is in the table as long as
+  // another load returns the same.
+  uint64_t removals() const { return removals_.load(std::memory_order_acquire); }
   // Whether `test` holds for any object; under the table's lock.
   template <class Test>
   bool Any(Test test) const {

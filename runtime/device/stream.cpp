@@ -53,11 +53,17 @@ Result<std::shared_ptr<Stream>> Stream::From(void* handle) {
     if (!context.ok()) return context.fault();
     return (*context)->DefaultStream();
   }
+  Last& last = ThreadValue<Last>::Get();
+  const uint64_t removals = Removals();
+  if (last.handle == handle && last.removals == removals && last.stream) return last.stream;
   std::shared_ptr<Stream> stream = Table().Find(handle);
   if (!stream)
     return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "stream");
+  last = {handle, removals, stream};
   return stream;
 }
+
+uint64_t Stream::Removals() { return Table().removals(); }
 
 std::shared_ptr<Stream> Stream::Create(const std::shared_ptr<Context>& context, uint32_t priority,
                                        uint32_t flags) {
@@ -215,14 +221,11 @@ bool Stream::RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&)) {
   return true;
 }
 
-// Of StepAtOnce(): one more is queued and, unless `complete_ns` is 0, complete.
-void Stream::CountStep(int64_t complete_ns) {
+// Of StepAtOnce(): one more is queued and perhaps complete.
+void Stream::CountStep(bool complete) {
   queued_++;
   t_last_task = static_cast<uint32_t>(queued_);
-  if (complete_ns) {
-    last_completed_ns_ = complete_ns;
-    completed_++;
-  }
+  if (complete) completed_++;
   if (!waiter_) return;
   waiter_->queued.store(queued_, std::memory_order_relaxed);
   waiter_->completed.store(completed_, std::memory_order_relaxed);
@@ -329,6 +332,7 @@ void Stream::Close(bool wait) {
   if (!closing_.exchange(true)) TellStreamObservers(handle_, StreamState::kClosing);
   if (!wait) ForgetSubscriptions(*this);
   Table().Remove(handle_);
+  if (Last& last = ThreadValue<Last>::Get(); last.stream == self) last = {};
   if (Result<std::shared_ptr<Context>> context =
           Context::From(reinterpret_cast<void*>(context_id_));
       context.ok()) {

@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/thread_value.h"
 #include "device/core_limits.h"
 #include "device/task.h"
 
@@ -51,6 +52,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // From the C handle. kUnknownHandle. A null handle is the current context's default stream for
   // acl calls; HCCL rejects null before it comes here.
   static Result<std::shared_ptr<Stream>> From(void* handle);
+  // As From(), for streams that the calling thread asked for before: without a lock and without a
+  // reference. Null: ask From(). Lives until the thread asks for another one or destroys it.
+  static Stream* Known(void* handle) {
+    const Last& last = ThreadValue<Last>::Get();
+    return last.stream && last.handle == handle && last.removals == Removals() ? last.stream.get()
+                                                                               : nullptr;
+  }
   // A new stream of `context`, in the table; its handle() is the C handle. priority and flags are
   // kept for whoever asks. Observers of streams (device/stream_observers.h) are told.
   static std::shared_ptr<Stream> Create(const std::shared_ptr<Context>& context,
@@ -89,14 +97,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // in order: then Enqueue().
   bool RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&));
   // As RunAtOnce(), for what takes no longer than a lock may be held: `step` runs under the stream's
-  // and returns when it was complete (NowNs() time), or 0 if that was not all.
+  // and says whether that was all. What it does takes no time of its own in last_completed_ns(): an
+  // event that is recorded behind it is queued later.
   template <class Step, class Keep>
   bool StepAtOnce(Step step, Keep keep) {
     Lock lock(mutex_);
     if (driven_ || !tasks_.empty() || closed_ || abandoned_ || dropping_ || fault_) return false;
-    const int64_t complete_ns = step();
-    CountStep(complete_ns);
-    if (complete_ns == 0) KeepFront(keep());
+    const bool complete = step();
+    CountStep(complete);
+    if (!complete) KeepFront(keep());
     return true;
   }
   // Waits for everything queued so far, driving the stream when nobody else does; returns the first
@@ -108,6 +117,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void WaitQueued();
   // True when nothing is queued or running.
   bool Idle() const;
+  // That, and Synchronize() would return no fault. Not in tasks of this stream.
+  bool Quiet() const;
   // Lets run what is queued and waits for nobody: see RunWhatCan(). Nothing inside user code.
   void CatchUp();
   void SetStopOnFailure(bool stop);
@@ -145,6 +156,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool RunsInThisThread() const;
 
  private:
+  // The stream that a thread asked for last, which it keeps alive: a stream that is closed is empty, and
+  // its thread forgets it.
+  struct Last {
+    void* handle = nullptr;
+    uint64_t removals = 0;  // of the table, before the look
+    std::shared_ptr<Stream> stream;
+  };
+  static uint64_t Removals();
   enum class Driver { kHost, kWorker, kEnqueuer };
   // kSoon: after a grace period in which a host thread may come and drive.
   enum class Wake { kNow, kSoon };
@@ -165,9 +184,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void RunWhatCan(Lock& lock, uint64_t until);
   void FindUsers(const MemoryInfo& memory, const char* call,
                  const std::shared_ptr<void>& kept, std::string* first);
-  void CountStep(int64_t complete_ns);
+  void CountStep(bool complete);
   void KeepFront(std::unique_ptr<Task> front);
-  bool Quiet() const;
   bool HostMayDrive() const;
   bool WaitLocked(Lock& lock, uint64_t until, Deadline deadline);
   void Sleep(Lock& lock, Deadline deadline);

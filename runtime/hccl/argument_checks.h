@@ -32,6 +32,15 @@ inline Fault CheckMovement(int32_t type) {
   return Fault::None();
 }
 
+// Mostly everything is in order, which is found without making a Fault.
+inline bool MovementQuickly(int32_t type) {
+  return type >= 0 && type <= 255 && ElementSize(static_cast<DataType>(type)) != 0 &&
+         MovementSupported(static_cast<DataType>(type));
+}
+inline Fault CheckMovementQuickly(int32_t type) {
+  return MovementQuickly(type) ? Fault::None() : CheckMovement(type);
+}
+
 inline Fault CheckReduction(uint64_t count, const char* parameter, int32_t type, int32_t op) {
   if (Fault f = CheckCount(count, parameter)) return f;
   if (Fault f = CheckType(type)) return f;

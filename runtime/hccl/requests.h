@@ -2,6 +2,7 @@
 // From the arguments of an operation to the communicator's queue.
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "comm/comm_table.h"
@@ -47,7 +48,28 @@ inline Fault SubmitTransfers(CallId call, absl::Span<const TransferRequest> requ
   return comm->SubmitTransfers(call, requests, *s);
 }
 
+// For operations of a few bytes, mostly: done, and in order. False: nothing has happened.
+inline bool ExchangeNow(const OpRequest& request, HcclComm comm, aclrtStream stream) {
+  if (request.count > kExchangeBytes || InGroup()) return false;
+  Stream* const known = Stream::Known(stream);
+  Communicator* const c = known ? VisitCommunicator(comm) : nullptr;
+  if (!c) return false;
+  std::lock_guard<IssueLock> lock(c->issuing(), std::adopt_lock);
+  return c->ExchangeNow(request, *known, Recorder::Entered());
+}
+
+inline bool TransferNow(CallId call, const TransferRequest& request, HcclComm comm,
+                        aclrtStream stream) {
+  if (InGroup()) return false;
+  Stream* const known = Stream::Known(stream);
+  Communicator* const c = known ? VisitCommunicator(comm) : nullptr;
+  if (!c) return false;
+  std::lock_guard<IssueLock> lock(c->issuing(), std::adopt_lock);
+  return c->TransferNow(call, request, *known, Recorder::Entered());
+}
+
 inline Fault Submit(const OpRequest& request, HcclComm comm, aclrtStream stream) {
+  if (ExchangeNow(request, comm, stream)) return Fault::None();
   Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
   return c.ok() ? Submit(request, *c, stream) : c.fault();
 }

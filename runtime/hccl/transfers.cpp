@@ -23,7 +23,9 @@ Fault CheckPeer(const Communicator& comm, uint32_t peer, const char* parameter) 
 Fault SubmitOne(CallId call, TransferEnd end, void* buffer, uint64_t count, int32_t type,
                 uint32_t peer, const char* parameter, HcclComm comm, aclrtStream stream) {
   if (Fault f = CheckCount(count, "count")) return f;
-  if (Fault f = CheckMovement(type)) return f;
+  if (Fault f = CheckMovementQuickly(type)) return f;
+  const TransferRequest request{end, peer, static_cast<DataType>(type), count, buffer};
+  if (TransferNow(call, request, comm, stream)) return Fault::None();
   Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
   if (!c.ok()) return c.fault();
   if (Fault f = CheckPeer(**c, peer, parameter)) return f;
@@ -32,7 +34,6 @@ Fault SubmitOne(CallId call, TransferEnd end, void* buffer, uint64_t count, int3
     return NotAllowed(absl::StrCat(parameter, " is ", peer,
                                    ", the own rank; transfers to oneself take HcclBatchSendRecv"));
   }
-  const TransferRequest request{end, peer, static_cast<DataType>(type), count, buffer};
   return SubmitTransfers(call, absl::MakeConstSpan(&request, 1), *c, stream);
 }
 

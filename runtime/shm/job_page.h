@@ -16,7 +16,7 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kJobPageVersion = 6;
+inline constexpr uint32_t kJobPageVersion = 7;
 inline constexpr uint32_t kMaxJobRanks = 1024;
 inline constexpr uint32_t kBoardSlots = 256;
 inline constexpr uint32_t kNoRankFailed = kMaxJobRanks + 1;

@@ -208,10 +208,10 @@ OperationNote Recorder::Operation(const OperationFacts& facts) {
   r.bytes.store(facts.bytes, kAfterMark);
   r.in_window.store(facts.in_window, kAfterMark);
   r.out_window.store(facts.out_window, kAfterMark);
-  r.called.store(Now(*mine), kAfterMark);
-  r.posted.store(0, kAfterMark);
+  r.called.store(facts.called ? facts.called : Now(*mine), kAfterMark);
+  r.posted.store(facts.posted, kAfterMark);
   r.started.store(0, kAfterMark);
-  r.finished_ns.store(0, kAfterMark);
+  r.finished.store(0, kAfterMark);
   r.comm.store(facts.comm, kAfterMark);
   r.stream.store(facts.stream, kAfterMark);
   r.call.store(facts.call, kAfterMark);
@@ -290,7 +290,15 @@ void Recorder::Wait(Waiter* waiter, const Waiting& w) {
 void OperationNote::Finished(int64_t at_ns, PathTaken path) const {
   if (!Mine()) return;
   record_->path.store(static_cast<uint8_t>(path), kRelaxed);
-  record_->finished_ns.store(at_ns, kRelaxed);
+  record_->finished.store(at_ns, kRelaxed);
+}
+
+void OperationNote::FinishedNow(PathTaken path) const {
+  if (!Mine()) return;
+  const RecorderView& mine = *Recorder::Mine();
+  const auto now = static_cast<int64_t>(Recorder::Now(mine));
+  record_->path.store(static_cast<uint8_t>(path), kRelaxed);
+  record_->finished.store(mine.layout.counter ? -now : now, kRelaxed);
 }
 
 void OperationNote::Failed(uint32_t fault_kind) const {

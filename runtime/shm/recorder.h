@@ -41,7 +41,7 @@ struct OperationRecord {
   std::atomic<uint64_t> bytes;                    // of the rank's larger buffer
   std::atomic<uint64_t> in_window, out_window;    // offset in the symmetric heap; UINT64_MAX = none
   std::atomic<uint64_t> called, posted, started;  // ticks; 0 = not yet
-  std::atomic<int64_t> finished_ns;               // NowNs(); 0 = not yet
+  std::atomic<int64_t> finished;  // NowNs(), or less than 0: minus ticks; 0 = not yet
   std::atomic<uint64_t> reserved;
   std::atomic<uint32_t> comm;  // CommunicatorRecord::id
   std::atomic<uint32_t> stream;
@@ -182,6 +182,8 @@ class OperationNote {
     if (record_) Stamp(&OperationRecord::started, Now());
   }
   void Finished(int64_t at_ns, PathTaken path) const;
+  // As Finished(), now, by the cheaper clock.
+  void FinishedNow(PathTaken path) const;
   void Failed(uint32_t fault_kind) const;
 
  private:
@@ -204,6 +206,7 @@ struct OperationFacts {
   uint64_t sequence = 0, count = 0, bytes = 0;
   uint32_t peer = kNoPeer;
   uint8_t op = kNoOp, dtype = 0, reduce_op = 0, reason = 0, flags = 0;
+  uint64_t called = 0, posted = 0;  // ticks; 0: now, and not yet
   uint64_t in_window = UINT64_MAX, out_window = UINT64_MAX;
 };
 
@@ -268,6 +271,12 @@ class Recorder {
   static void Go(Waiter* waiter) {
     if (waiter) waiter->kind.store(0, std::memory_order_relaxed);
   }
+  // When the calling thread's last noted call began; 0: there was none.
+  static uint64_t Entered() { return entered_; }
+  static void Enters(Waiter* thread) {
+    entered_ = Now(*Mine());
+    thread->entered.store(entered_, std::memory_order_relaxed);
+  }
   static bool Waits(const Waiter& waiter) {
     return waiter.kind.load(std::memory_order_relaxed) != 0;
   }
@@ -276,6 +285,7 @@ class Recorder {
   static void NoteAwaited();
   static inline std::atomic<const RecorderView*> mine_{nullptr};
   static inline thread_local uint64_t awaited_ = 0;  // stream + 1
+  static inline thread_local uint64_t entered_ = 0;  // ticks
 };
 
 inline uint64_t OperationNote::Now() { return Recorder::Now(*Recorder::Mine()); }

@@ -8,6 +8,7 @@
  *
  *   model      code
  *   kPost      TryPost: the call is written, the end's bit is set, the peer is notified if it is there
+ *   take       DoForBoth, of a transfer of one part, here of both parts at once; or not: it is too long
  *   kMatch     Match
  *   kMove      Move: claimed.fetch_add, CopyBytes, moved.fetch_add
  *   leave      Leave: the second end resets the slot and notifies both ranks
@@ -61,6 +62,12 @@ bool died; /* rank 1 */
 #define NOT_CLOSED mutated(12)      /* the parts do not count as claimed */
 #define NOT_WAITED_FOR mutated(13)  /* parts that the other end is moving are not waited for */
 
+#define TAKEN_BY_ADD mutated(14)    /* the bit is set although the other end is gone */
+#define TAKEN_CLAIMED mutated(15)   /* who finds that the other end does it all claims a part */
+#define TAKEN_LEFT_LATE mutated(16) /* the part is counted before the end has left */
+#define TAKEN_FORGOTTEN mutated(17) /* who gives up does not wait for the end that does it all */
+#define TAKEN 7
+
 #define ALL_CLAIMED 100
 bool returned[TRANSFERS]; /* one end has returned an error, and its buffer */
 bool out_of_time;         /* somebody was */
@@ -91,7 +98,7 @@ inline notify(r) {
 inline can_go_on() {
   if
   :: stage == 0 -> load(SLOT_GENERATION, w, ok = (w == k); w = 0)
-  :: stage == 1 -> load(ENDS, w, ok = (w == 3); w = 0)
+  :: stage == 1 -> load(ENDS, w, ok = (w == 3 || w == TAKEN); w = 0)
   :: stage == 2 ->
      load(MOVED, w, ok = (w == PARTS); w = 0);
      if
@@ -133,20 +140,22 @@ inline give_up() {
      if
      :: w == 1 + rank || (NOT_TAKEN_BACK && mem[ENDS] != 3)
      :: else ->
+        taken = (w == TAKEN && !TAKEN_FORGOTTEN);
         if
         :: NOT_CLOSED -> load(CLAIMED, seen, skip)
         :: else -> exchange(CLAIMED, ALL_CLAIMED, seen, skip)
         fi;
         if
         :: seen >= ALL_CLAIMED -> seen = 0 /* the other end has given up before */
-        :: seen < ALL_CLAIMED && seen > PARTS -> seen = PARTS
+        :: seen < ALL_CLAIMED && (seen > PARTS || taken) -> seen = PARTS
         :: else
         fi;
         if
         :: NOT_WAITED_FOR
         :: else -> d_step { !DEAD && (mem[MOVED] >= seen || died) -> skip }
         fi;
-        seen = 0
+        seen = 0;
+        taken = 0
      fi;
      w = 0
   :: else
@@ -161,9 +170,46 @@ inline nobody_has_returned() { d_step { !DEAD; assert(!returned[k]) } }
 
 #define write_call() plain(CALL(rank), k * 4 + secret * 2 + kind + 1)
 
+/* taken = both parts are moved, and this end has left. What it reads of the other end's call is only
+ * sure to be of this transfer once the exchange has gone well. */
+inline take() {
+  load(ENDS, w, taken = (w == 2 - rank); w = 0);
+  if
+  :: taken -> load(CALL(1 - rank), w, taken = ((w - 1) % 4 == kind && !secret); w = 0)
+  :: else
+  fi;
+  if
+  :: taken ->
+     write_call();
+     if
+     :: TAKEN_BY_ADD -> publish(ENDS, TAKEN)
+     :: else -> compare_exchange(ENDS, 2 - rank, TAKEN, w, taken = (w == 2 - rank); w = 0)
+     fi
+  :: else
+  fi;
+  if
+  :: taken ->
+     d_step {
+       !DEAD;
+       assert(!returned[k]);
+       assert(moved_by[k * PARTS] == 0 && moved_by[k * PARTS + 1] == 0);
+       moved_by[k * PARTS] = rank + 1;
+       moved_by[k * PARTS + 1] = rank + 1
+     };
+     plain(DATA(0), k + 1);
+     plain(DATA(1), k + 1);
+     nobody_has_returned();
+     if :: TAKEN_LEFT_LATE :: else -> plain(LEFT, 1) fi;
+     publish(MOVED, PARTS);
+     if :: TAKEN_LEFT_LATE -> plain(LEFT, 1) :: else fi;
+     notify(1 - rank)
+  :: else
+  fi
+}
+
 proctype End(byte me) {
   byte k, stage, w, seen, part;
-  bool ok, kind, secret, remote, given_up, trouble;
+  bool ok, kind, secret, remote, given_up, trouble, taken;
   k = me / 2;
   do
   :: k >= TRANSFERS || given_up -> break
@@ -184,14 +230,19 @@ proctype End(byte me) {
           kind_of[k * 2 + rank] = kind;
           if :: rank == 1 -> is_private[k] = secret :: else fi
         };
-        if :: BIT_FIRST :: else -> write_call() fi;
-        fetch_add(ENDS, 1 + rank, w, skip);
-        if :: BIT_FIRST -> write_call() :: else fi;
+        if :: take() :: skip fi;
         if
-        :: w && !POST_SILENT -> w = 0; notify(1 - rank)
-        :: else -> w = 0
-        fi;
-        stage = 1
+        :: taken -> d_step { taken = 0; kind = 0; secret = 0 }; k = k + STRIDE
+        :: else ->
+           if :: BIT_FIRST :: else -> write_call() fi;
+           fetch_add(ENDS, 1 + rank, w, skip);
+           if :: BIT_FIRST -> write_call() :: else fi;
+           if
+           :: w && !POST_SILENT -> w = 0; notify(1 - rank)
+           :: else -> w = 0
+           fi;
+           stage = 1
+        fi
      :: ok && stage == 1 ->
         load(CALL(1 - rank), w, assert((w - 1) / 4 == k); w = (w - 1) % 4);
         if
@@ -204,6 +255,10 @@ proctype End(byte me) {
              remote = (w / 2 == 0);
              w = 0; kind = 0; secret = 0
            };
+           if
+           :: TAKEN_CLAIMED
+           :: else -> load(ENDS, w, remote = (remote && w != TAKEN); w = 0)
+           fi;
            if :: PRIVATE_CLAIMED -> remote = 1 :: else fi;
            stage = 2
         fi

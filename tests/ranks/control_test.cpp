@@ -1,6 +1,7 @@
 // Settings, suspension, names, shared HCCL buffers (semantics D.3, D.6-D.8), and groups of calls
 // (D.9).
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -14,6 +15,32 @@ namespace hcclrun::testing {
 namespace {
 
 using ::testing::HasSubstr;
+
+// A handle is dead for all threads at once, also for one that is calling with it at that moment.
+RANK_TEST(Destroy, WhileAnotherThreadCalls) {
+  Session session(ranks);
+  int32_t device = 0;
+  REQUIRE_OK(aclrtGetDevice(&device));
+  for (int round = 0; round < 20; round++) {
+    HcclRootInfo info;
+    HcclComm comm = nullptr;
+    REQUIRE_OK(HcclGetRootInfo(&info));
+    REQUIRE_OK(HcclCommInitRootInfo(1, &info, 0, &comm));
+    std::atomic<int> calls{0};
+    HcclResult last = HCCL_SUCCESS;
+    std::thread caller([&] {
+      REQUIRE_OK(aclrtSetDevice(device));
+      aclrtStream stream = nullptr;
+      REQUIRE_OK(aclrtCreateStream(&stream));
+      while ((last = HcclBarrier(comm, stream)) == HCCL_SUCCESS) calls++;
+      REQUIRE_OK(aclrtDestroyStream(stream));
+    });
+    while (calls < 10) std::this_thread::yield();
+    REQUIRE_OK(HcclCommDestroy(comm));
+    caller.join();
+    EXPECT_EQ(last, HCCL_E_PARA) << "the handle is unknown";
+  }
+}
 
 // ---- D.7 ----
 
