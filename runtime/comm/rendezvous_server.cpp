@@ -24,6 +24,7 @@
 #include "comm/rendezvous.h"
 #include "shm/lifeline.h"
 #include "shm/memory_object.h"
+#include "shm/process_watch.h"
 #include "shm/processors.h"
 #include "shm/socket.h"
 
@@ -227,8 +228,13 @@ class Server {
     for (uint32_t r = 0; r < ranks_; r++) {
       (HasCome(r) ? came : missing).push_back(r);
     }
-    return Fault(FaultKind::kRanksMissing, {waited_ms, came.size(), ranks_},
-                 absl::StrCat("arrived: ", RankList(came), "; missing: ", RankList(missing)));
+    std::string who = absl::StrCat("arrived: ", RankList(came));
+    if (!missing.empty()) absl::StrAppend(&who, "; missing: ", RankList(missing));
+    for (const Client& c : clients_) {  // it maps the others' memory, and they wait for it
+      if (missing.empty() && ProcessStopped(c.hello.pid))
+        absl::StrAppend(&who, "; rank ", c.hello.rank, " is stopped by a signal");
+    }
+    return Fault(FaultKind::kRanksMissing, {waited_ms, came.size(), ranks_}, who);
   }
 
   // Takes a connection's first packet. A stranger (wrong secret, other version) is turned away

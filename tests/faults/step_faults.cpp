@@ -38,7 +38,7 @@ namespace {
 std::vector<std::string> Variables(const StepFault& fault) {
   std::vector<std::string> variables = {"HCCLRUN_STEP_FAULT=" + fault.Variable()};
   if (fault.action == "halt") {
-    variables.insert(variables.end(), {"HCCLRUN_EXEC_TIMEOUT=1", "HCCLRUN_CONNECT_TIMEOUT=1"});
+    variables.insert(variables.end(), {"HCCLRUN_EXEC_TIMEOUT=1", "HCCLRUN_CONNECT_TIMEOUT=3"});
   } else if (fault.action == "stop") {
     variables.push_back("HCCLRUN_STALL_NOTE=0.1");
   }

@@ -106,8 +106,9 @@ class Program {
     constexpr uint32_t ranks[] = {0, 1, 2, 0, 1, 2, 3, UINT32_MAX};
     return ranks[in_.Below(8)];
   }
-  HcclDataType Type() { return static_cast<HcclDataType>(int(in_.Below(20)) - 1); }
-  HcclReduceOp Reduction() { return static_cast<HcclReduceOp>(int(in_.Below(7)) - 1); }
+  // Not more than enumerations hold whose last value is 255: a program in C++ has no others.
+  HcclDataType Type() { return static_cast<HcclDataType>((in_.Below(20) + 254) % 255); }
+  HcclReduceOp Reduction() { return static_cast<HcclReduceOp>((in_.Below(7) + 254) % 255); }
   // Host memory that is really there.
   size_t HostCount() { return size_t{1} << in_.Below(17); }
 
