@@ -9,6 +9,8 @@
 #include <cstring>
 #include <tuple>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "launcher/debugger.h"
@@ -409,6 +411,9 @@ void Supervisor::Judge() {
       facts_.exit_code = ExitCodeOf(facts_.status);
       facts_.ranks[first] = Snapshot()[first];
       facts_.out_of_memory = OomKills() > oom_kills_at_start_;
+      facts_.as_asked = absl::c_any_of(options_.mishaps, [&](const std::string& mishap) {
+        return absl::StartsWith(mishap, absl::StrCat("kill:", facts_.rank, ":"));
+      });
       uint64_t culprit_at = std::get<1>(key(ranks_[first])), earliest = culprit_at;
       for (size_t i = 0; i < ranks_.size(); i++) {
         const Rank& r = ranks_[i];

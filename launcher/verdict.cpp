@@ -114,10 +114,11 @@ std::string OthersText(const VerdictFacts& facts) {
   return text + ".";
 }
 
-std::string SignalAdvice(int signal_number, bool core, bool out_of_memory) {
+std::string SignalAdvice(int signal_number, bool core, bool as_asked, bool out_of_memory) {
   std::string text;
   switch (signal_number) {
     case SIGKILL:
+      if (as_asked) return " That is what --kill asked for.";
       return out_of_memory ? " The kernel killed a process for lack of memory while the job ran "
                              "(oom_kill in /proc/vmstat): use "
                              "fewer ranks, smaller buffers, or bound device memory with --memory."
@@ -188,9 +189,9 @@ std::string RankFailedText(const VerdictFacts& facts) {
   std::string text = Who(note, facts.rank);
   if (WIFSIGNALED(facts.status)) {
     int number = WTERMSIG(facts.status);
-    absl::StrAppend(&text, " was killed by signal ", number, " (", SignalName(number), ")",
-                    LastCallText(note),
-                    SignalAdvice(number, WCOREDUMP(facts.status), facts.out_of_memory));
+    absl::StrAppend(
+        &text, " was killed by signal ", number, " (", SignalName(number), ")", LastCallText(note),
+        SignalAdvice(number, WCOREDUMP(facts.status), facts.as_asked, facts.out_of_memory));
   } else {
     int code = WEXITSTATUS(facts.status);
     absl::StrAppend(&text, " exited with code ", code, LastCallText(note), CodeAdvice(code));

@@ -48,6 +48,7 @@ struct VerdictFacts {
   std::vector<RankNote> ranks;
   int failed_afterwards = 0;  // on their own
   int ended_by_us = 0;
+  bool as_asked = false;       // --kill names this rank
   bool out_of_memory = false;  // the kernel killed a process for lack of memory while the job ran
   // A rank whose library process vanished before the failure above, though the rank's own process
   // went on; -1 = none.

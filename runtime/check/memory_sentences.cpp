@@ -93,6 +93,10 @@ std::string MemorySentence(const Fault& f) {
     }
     case K::kBuffersOverlap:
       return Overlap(f);
+    case K::kNotMapped:
+      return absl::StrCat("nothing is mapped at ", Address(f.n[0]), " any more: it lies in ",
+                          NameOf(d->memory), ", which ", d->ended_by,
+                          " has given back; give memory back once");
     case K::kFreedInUse:
       return absl::StrCat("the task used ", f.text,
                           " while it was queued; synchronise the stream before giving memory back");

@@ -78,15 +78,16 @@ std::string SentenceOf(const Fault& f) {
     case K::kNoContext:
       return "this thread has no current device; call aclrtSetDevice in it first";
     case K::kBadDevice:
-      return absl::StrCat("device ", static_cast<int64_t>(n[0]), " does not exist; there are ",
-                          n[1], " devices (0 to ", n[1] - 1,
-                          "), HCCLRUN_DEVICE_COUNT sets their number",
-                          Job::Get().topology().given()
-                              ? absl::StrCat("; each server of this job (--servers) has devices of "
-                                             "its own, LOCAL_RANK numbers the ranks of a server: "
-                                             "this one's is ",
-                                             Job::Get().place().local_rank)
-                              : "");
+      return absl::StrCat(
+          "device ", static_cast<int64_t>(n[0]), " does not exist; there are ", n[1], " devices (",
+          n[1] ? absl::StrCat("0 to ", n[1] - 1) : "ASCEND_RT_VISIBLE_DEVICES names none of them",
+          "), HCCLRUN_DEVICE_COUNT sets their number",
+          Job::Get().topology().given()
+              ? absl::StrCat("; each server of this job (--servers) has devices of "
+                             "its own, LOCAL_RANK numbers the ranks of a server: "
+                             "this one's is ",
+                             Job::Get().place().local_rank)
+              : "");
     case K::kNotInitialised:
       return "aclInit has not been called";
     case K::kRepeatedInit:
@@ -127,6 +128,7 @@ std::string SentenceOf(const Fault& f) {
       return absl::StrCat("the range of ", Bytes(n[1]), " at ", Address(n[0]),
                           " already holds a mapping; unmap it first");
     case K::kNotMapped:
+      if (f.detail) return MemorySentence(f);
       return absl::StrCat(
           "nothing is mapped at ", Address(n[0]),
           "; pass an address that aclrtMapMem has mapped and aclrtUnmapMem not unmapped");

@@ -236,7 +236,13 @@ void Heap::DecommitIdleLocked() {
 Fault Heap::ExhaustedLocked(uint64_t bytes, Fault cause) const {
   if (cause.kind != FaultKind::kMemoryExhausted) return cause;
   Budget& budget = Budget::Get();
-  uint64_t free = std::min(ranges_.free(), budget.available());
+  const uint64_t available = budget.available(), free = std::min(ranges_.free(), available);
+  if (available < ranges_.free()) {  // of the whole job; addresses without memory do not count
+    return Fault(
+        FaultKind::kMemoryExhausted,
+        {bytes, free, std::min(ranges_.largest_free(), free), budget.used(), budget.limit(), 0},
+        std::move(cause.text));
+  }
   return Fault(FaultKind::kMemoryExhausted,
                {bytes, free, std::min(ranges_.largest_free(), free), UsedLocked(),
                 std::min(size_, budget.limit()), peak_},

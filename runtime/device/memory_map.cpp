@@ -1,9 +1,11 @@
 #include "device/memory_map.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -132,6 +134,11 @@ bool OnOwnStack(const void* address) {
   const bool known = pthread_attr_getstack(&attributes, &base, &size) == 0;
   pthread_attr_destroy(&attributes);
   return known && Number(address) - Number(base) < size;
+}
+
+bool IsMapped(const void* address) {
+  char* const page = static_cast<char*>(const_cast<void*>(address)) - Number(address) % kDevicePage;
+  return msync(page, kDevicePage, MS_ASYNC) == 0 || errno != ENOMEM;
 }
 
 // Imported pieces of allocations need not begin on a page.
@@ -267,8 +274,14 @@ Fault CheckDeviceRange(const void* address, uint64_t bytes, const char* paramete
 bool IsVacantDeviceAddress(const void* address) {
   Maps& maps = Get();
   std::shared_lock<std::shared_mutex> lock(maps.mutex);
-  uintptr_t at = Number(address);
-  return SpaceLocked(maps, at) != maps.spaces.end() && !FindLocked(maps, at);
+  const uintptr_t at = Number(address);
+  if (FindLocked(maps, at)) return false;
+  if (SpaceLocked(maps, at) != maps.spaces.end()) return true;
+  // In addresses that were given back with their reservation the program may have anything by now.
+  const bool was_device = std::any_of(maps.gone.begin(), maps.gone.end(), [at](const Gone& gone) {
+    return at - Number(gone.memory.base) < gone.memory.size;
+  });
+  return was_device && !IsMapped(address);
 }
 
 char* EngineView(const void* address) {

@@ -97,7 +97,8 @@ Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* 
 Fault CheckDeviceRange(const void* address, uint64_t bytes, const char* parameter);
 
 // True for addresses that are neither host memory nor usable device memory: inside a heap or a
-// reservation, where nothing lives (any more).
+// reservation, where nothing lives (any more), or where one was that has been given back and nothing is
+// mapped since.
 bool IsVacantDeviceAddress(const void* address);
 
 // Where the library reaches what the program calls `address`; host addresses are what they are.

@@ -14,6 +14,15 @@
 namespace hcclrun {
 namespace {
 
+// With what was there, if that was given back lately.
+Fault NotMapped(const void* address) {
+  Fault fault(FaultKind::kNotMapped, {reinterpret_cast<uintptr_t>(address)});
+  MemoryDetail detail = DescribeMemory(address);
+  if (detail.place == MemoryDetail::Place::kGone)
+    fault.detail = std::make_shared<MemoryDetail>(std::move(detail));
+  return fault;
+}
+
 struct Mapping {
   std::shared_ptr<PhysicalMemory> memory;
 };
@@ -177,9 +186,9 @@ Fault UnmapMemory(void* address, const char* ended_by) {
   VirtualMemory& vm = Get();
   std::lock_guard<std::mutex> lock(vm.mutex);
   Reserved* reserved = FindReserved(vm, Number(address));
-  if (!reserved) return Fault(FaultKind::kNotMapped, {Number(address)});
+  if (!reserved) return NotMapped(address);
   auto it = reserved->mappings.find(Number(address));
-  if (it == reserved->mappings.end()) return Fault(FaultKind::kNotMapped, {Number(address)});
+  if (it == reserved->mappings.end()) return NotMapped(address);
   return Unmap(*reserved, it, &last, ended_by, used);
 }
 
@@ -190,7 +199,7 @@ Result<std::shared_ptr<PhysicalMemory>> PhysicalMemoryAt(const void* address) {
     auto it = FindMapping(*reserved, Number(address));
     if (it != reserved->mappings.end()) return it->second.memory;
   }
-  return Fault(FaultKind::kNotMapped, {Number(address)});
+  return NotMapped(address);
 }
 
 Fault CheckMapped(const void* address, uint64_t size) {

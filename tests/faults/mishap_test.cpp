@@ -30,6 +30,7 @@ TEST(Mishap, ARankIsKilledInTheCallThatIsNamed) {
     EXPECT_THAT(outcome.err, HasSubstr(std::string("rank 2 is killed in its ") + call));
     EXPECT_THAT(outcome.err, HasSubstr("hcclrun: rank 2 (pid "));
     EXPECT_THAT(outcome.err, HasSubstr(std::string("its last API call was ") + call));
+    EXPECT_THAT(outcome.err, HasSubstr("That is what --kill asked for."));
   }
 }
 

@@ -115,6 +115,19 @@ RANK_TEST(MemoryMisuse, UnmappedMemory) {
   REQUIRE_OK(HcclMemFree(memory));
   EXPECT_THAT(Refusal(s, good, memory),
               AllOf(HasSubstr("of HcclMemAlloc #"), HasSubstr("which HcclMemFree has given back")));
+  EXPECT_EQ(HcclMemFree(memory), HCCL_E_RUNTIME);
+  EXPECT_THAT(TakeMessages(), HasSubstr("which HcclMemFree has given back; give memory back once"));
+  // Calls that take host memory, too, do not take it for that.
+  int host[16] = {};
+  EXPECT_EQ(aclrtMemset(memory, 64, 0, 64), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtMemsetAsync(memory, 64, 0, 64, s.stream()), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtMemcpy(host, 64, memory, 64, ACL_MEMCPY_DEFAULT), ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_EQ(aclrtMemcpy(good.data(), 64, memory, 64, ACL_MEMCPY_HOST_TO_DEVICE),
+            ACL_ERROR_RT_PARAM_INVALID);
+  TakeMessages();
+  EXPECT_EQ(aclrtMemcpy(host, 64, memory, 64, ACL_MEMCPY_DEVICE_TO_HOST),
+            ACL_ERROR_RT_PARAM_INVALID);
+  EXPECT_THAT(TakeMessages(), HasSubstr("which HcclMemFree has given back"));
   void* reservation = nullptr;
   REQUIRE_OK(aclrtReserveMemAddress(&reservation, 2 << 20, 0, nullptr, 0));
   EXPECT_THAT(Refusal(s, good, reservation),
