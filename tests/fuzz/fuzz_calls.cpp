@@ -87,9 +87,9 @@ class Program {
   void* Comm() { return Handle(comms_); }
   void* Event() { return Handle(events_); }
   void* Memory() {
-    char* base = static_cast<char*>(Handle(memory_));
+    const uintptr_t base = reinterpret_cast<uintptr_t>(Handle(memory_));
     constexpr size_t offsets[] = {0, 0, 0, 4, 512, 4095, 65536, 1 << 20};
-    return base ? base + offsets[in_.Below(8)] : base;
+    return reinterpret_cast<void*>(base ? base + offsets[in_.Below(8)] : base);
   }
   int32_t Device() {
     constexpr int32_t devices[] = {0, 1, 2, 0, 1, 2, -1, 3, 1 << 30, INT32_MIN};
