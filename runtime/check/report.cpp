@@ -1,7 +1,7 @@
 #include "check/report.h"
 
-#include <atomic>
 #include <deque>
+#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "base/fork_guard.h"
@@ -53,9 +53,15 @@ const char* EiCodeOf(const Fault& fault) {
 // For the launcher's verdict, should this process end now: why it is no first cause, or what the ranks
 // called differently.
 void LeaveBlame(const std::string& sentence, uint32_t blame) {
-  static std::atomic<bool> left{false};
+  // Under a lock: the second kind, after which this rank is no first cause, replaces the first.
+  static auto* mutex = new std::mutex();
+  static uint32_t left = 0;
   RankActivity* activity = Lifeline::Activity();
-  if (!activity || left.exchange(true, std::memory_order_relaxed)) return;
+  if (!activity) return;
+  std::lock_guard<std::mutex> lock(*mutex);
+  if (left == kBlamesAnotherRank || left == blame) return;
+  left = blame;
+  activity->blames.store(0, std::memory_order_release);
   activity->blame[sentence.copy(activity->blame, kBlameBytes - 1)] = 0;
   activity->blames.store(blame, std::memory_order_release);
 }

@@ -498,7 +498,8 @@ Task::Progress CollectiveTask::Go(Fault* fault) {
       }
     }
     // This may be the enqueuing call: announce a large operation, but do not run it here.
-    if (in_.bytes + out_.bytes > kInlineBytes && (stage_ != Stage::kPost || TryPostNow()))
+    if (!exchanges_ && in_.bytes + out_.bytes > kInlineBytes &&
+        (stage_ != Stage::kPost || TryPostNow()))
       return Progress::kWaiting;
   }
   for (;;) {

@@ -108,7 +108,8 @@ Fault RemoveCommunicator(void* handle) {
     t.removals.fetch_add(1, std::memory_order_release);
     std::erase_if(t.windows, [&](const auto& w) { return w.second.first.lock() == comm; });
   }
-  comm->issuing().Close();
+  if (!comm->issuing().Close())
+    new std::shared_ptr<Communicator>(comm);  // stays for the one inside
   comm->Destroy();
   return Fault::None();
 }

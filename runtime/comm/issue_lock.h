@@ -25,7 +25,7 @@
 
 namespace hcclrun {
 
-class IssueLock {
+class alignas(64) IssueLock {
  public:
   static IssueLock* Make();
 
@@ -41,13 +41,17 @@ class IssueLock {
     unlock();
     return false;
   }
-  // No visitor is inside when it returns, nor will one be.
-  void Close() {
+  // No visitor will come in any more, and none is inside when it returns. False: one still is, after a
+  // second; it may be this thread, in a signal handler that ends the program.
+  bool Close() {
     closed_.store(true, std::memory_order_seq_cst);
-    for (int tries = 0; state_.load(std::memory_order_seq_cst) == kVisited; tries++) Wait(tries);
+    int tries = 0;
+    while (state_.load(std::memory_order_seq_cst) == kVisited && tries < kPatience) Wait(tries++);
+    return tries < kPatience;
   }
 
  private:
+  static constexpr int kPatience = 10'000;  // of Wait()
   enum State : uint32_t { kFree, kHeld, kVisited };
   bool TryTake(State as) {
     uint32_t free = kFree;

@@ -413,7 +413,7 @@ Task::Progress TransferTask::Go(Fault* fault) {
       }
     }
     // This may be the enqueuing call: announce a large transfer, but do not run it here.
-    if (bytes_ > kInlineBytes && TryPostAll()) return Progress::kWaiting;
+    if (bytes_ > kInlineBytes && TryPostAll() && !AllDone()) return Progress::kWaiting;
   }
   for (;;) {
     bool worked;

@@ -55,6 +55,8 @@ class TransferTask : public Task {
   // For a transfer that is not posted yet: if the other end is there, and the transfer short, does all
   // there is to do for both. False: nothing has happened. *at_ns: when it was complete.
   static bool DoForBoth(const Communicator& comm, Transfer& t, int64_t* at_ns);
+  // The task of a transfer that is posted.
+  void GoOn() { started_ = true; }
   // Likewise, but posts it.
   static void Post(const Communicator& comm, Transfer& t);
   void WaitForProgress(int64_t limit_ns) override;

@@ -198,7 +198,9 @@ bool Communicator::TransferNow(CallId call, const TransferRequest& request, Stre
   const auto keep = [&] {
     Transfers transfers;
     transfers.push_back(t);
-    return std::make_unique<TransferTask>(shared_from_this(), call, std::move(transfers));
+    auto task = std::make_unique<TransferTask>(shared_from_this(), call, std::move(transfers));
+    task->GoOn();
+    return task;
   };
   if (!stream.StepAtOnce(step, keep)) return false;
   record.call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);

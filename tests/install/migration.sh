@@ -27,13 +27,13 @@ project() {
   cp "$here/../../examples/allreduce.c" "$work/$folder/program.c"
   printf '%s\n' "cmake_minimum_required(VERSION 3.19)" "project($folder LANGUAGES C CXX)" "$@" \
     >"$work/$folder/CMakeLists.txt"
-  (cd "$work" && "$cmake" -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$work/hcclrun" &&
+  (cd "$work" && "$cmake" -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$work/hcclrun-install" &&
     "$cmake" --build "$folder/build") >"$temp/migration.log" 2>&1 || { cat "$temp/migration.log"; exit 1; }
 }
 
 work=$temp/home
 mkdir -p "$work/my_project"
-ln -s "$temp/ascend" "$work/hcclrun"
+ln -s "$temp/ascend" "$work/hcclrun-install"
 
 say "docs/migration.md: a makefile"
 cp "$here/../../examples/allreduce.c" "$work/my_project/program.c"
@@ -75,7 +75,7 @@ for name in exchange.n2 exchange.n8 unit_tests; do grep -q " $name \.\.* *Passed
 
 say "docs/migration.md: a debugger and checkers"
 cp "$here/../../examples/allreduce.c" "$work/program.c"
-(cd "$work" && gcc -g program.c -o program -Ihcclrun/include -Lhcclrun/lib64 -lhccl -lascendcl)
+(cd "$work" && gcc -g program.c -o program -Ihcclrun-install/include -Lhcclrun-install/lib64 -lhccl -lascendcl)
 if command -v gdb >/dev/null; then
   printf 'run\nquit\n' >"$work/commands"
   (cd "$work" && eval "$(grep -o 'hcclrun -n 2 --gdb 0 program <commands' "$document" | sed 's# program # ./program #')") \

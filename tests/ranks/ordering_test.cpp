@@ -285,5 +285,35 @@ RANK_TEST(Ordering, DestroyedStreamOfCompleteOperations) {
   EXPECT_EQ(s.Synchronize(), 0) << TakeMessages();
 }
 
+// Operations that ranks exchange, with outputs as large as they get, as the first call of a communicator
+// and behind one that is still under way.
+RANK_TEST(Ordering, LargestExchanges) {
+  for (const uint64_t count : {32, 256, 512}) {
+    for (const bool behind : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << count << (behind ? " behind another" : ""));
+      Session s(ranks);
+      const uint32_t n = s.size();
+      DeviceMemory in(count * 4), out(n * count * 4), large(400'000);
+      std::vector<int32_t> mine(count), all(n * count);
+      for (uint64_t i = 0; i < count; ++i) mine[i] = static_cast<int32_t>(Hash(s.rank(), count, i));
+      for (uint64_t i = 0; i < n * count; ++i)
+        all[i] = static_cast<int32_t>(Hash(static_cast<uint32_t>(i / count), count, i % count));
+      UploadValues(in.data(), mine);
+      if (behind) {
+        ASSERT_EQ(HcclAllReduce(large.data(), large.data(), 100'000, kInt, HCCL_REDUCE_MAX,
+                                s.comm(), s.stream()),
+                  HCCL_SUCCESS);
+      }
+      for (int i = 0; i < 2; i++) {
+        ASSERT_EQ(HcclAllGather(in.data(), out.data(), count, kInt, s.comm(), s.stream()),
+                  HCCL_SUCCESS);
+      }
+      ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
+      EXPECT_EQ(DownloadValues<int32_t>(out.data(), n * count), all);
+      ranks.Meet();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hcclrun::testing

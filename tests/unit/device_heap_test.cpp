@@ -97,7 +97,8 @@ TEST(Heap, ExhaustedBudgetIsAFaultWithAllOperands) {
   EXPECT_EQ(fault.n[0], 60 * kMiB) << "requested";
   EXPECT_LE(fault.n[1], 48 * kMiB) << "free";
   EXPECT_LE(fault.n[2], fault.n[1]) << "largest block";
-  EXPECT_EQ(fault.n[3], 16 * kMiB) << "peak, without what was refused";
+  EXPECT_GE(fault.n[3], 16 * kMiB) << "in use by the job";
+  EXPECT_LT(fault.n[3], 60 * kMiB) << "without what was refused";
   EXPECT_EQ(fault.n[4], 64 * kMiB) << "budget";
   EXPECT_NE(fault.text.find("HCCLRUN_MEMORY"), std::string::npos);
   heap->Free(*held);
