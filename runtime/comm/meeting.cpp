@@ -10,6 +10,7 @@
 #include "comm/communicator.h"
 #include "comm/stall.h"
 #include "shm/lifeline.h"
+#include "shm/private_copy.h"
 #include "shm/process_watch.h"
 
 namespace hcclrun {
@@ -49,6 +50,7 @@ void Meeting::Run() {
 }
 
 Fault Meeting::Await() {
+  uint32_t ended = 0;
   const int64_t begin = NowNs();
   const Deadline deadline = Deadline::After(comm_->config().connect_timeout_ms);
   if (Waiter* thread = Recorder::Thread())
@@ -59,7 +61,7 @@ Fault Meeting::Await() {
     if (done_) break;
     lock.unlock();
     const int64_t waited_ms = (NowNs() - begin) / 1'000'000;
-    if (Fault f = Hopeless()) return f;
+    if (Fault f = Hopeless(&ended)) return f;
     if (deadline.passed()) {
       Lifeline::AskForReport(ReportCause::kConnectTimeout);
       return MissingFault(waited_ms).WithCode(kTimeoutCode);
@@ -80,12 +82,17 @@ void Meeting::End() {
   if (thread_.joinable()) thread_.join();
 }
 
-// What makes waiting pointless, if anything.
-Fault Meeting::Hopeless() {
+// What makes waiting pointless, if anything. A member may leave the parent, also the program, when this
+// communicator is made, of which the others hear a moment later: *ended counts the looks at which it
+// was gone.
+Fault Meeting::Hopeless(uint32_t* ended) {
   std::shared_ptr<Communicator> parent = ancestry_.parent.lock();
   if (parent && parent->connected()) {
     for (uint32_t r : ancestry_.ranks) {
-      if (HasDied(parent->view(), r)) {
+      const bool left = parent->view().ranks[r].state.load(std::memory_order_seq_cst) ==
+                            static_cast<uint32_t>(RankState::kDestroyed) &&
+                        ProcessEnded(PrivateCopy(parent->view().ranks[r].pid));
+      if (HasDied(parent->view(), r) || (left && ++*ended > ancestry_.ranks.size())) {
         return Fault(FaultKind::kRendezvousRefused,
                      absl::StrCat("rank ", r, " of ", parent->name(), " (pid ",
                                   parent->view().ranks[r].pid, ") has ended"));

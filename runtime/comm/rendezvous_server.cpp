@@ -22,6 +22,7 @@
 #include "base/step.h"
 #include "comm/control_block.h"
 #include "comm/rendezvous.h"
+#include "shm/blame.h"
 #include "shm/lifeline.h"
 #include "shm/memory_object.h"
 #include "shm/process_watch.h"
@@ -209,13 +210,18 @@ class Server {
                        : "the job is being ended");
     }
     // A communicator of the whole job has the job's ranks, as a rule one in each process.
+    // One that went because of another comes last.
+    const auto blames = [page](uint32_t r) {
+      return page->activity[r].blames.load(std::memory_order_relaxed) == kBlamesAnotherRank;
+    };
+    uint32_t gone = ranks_;
     for (uint32_t r = 0; ranks_ == page->ranks && r < ranks_; r++) {
-      if (page->activity[r].finished.load(std::memory_order_relaxed) && !HasCome(r)) {
-        return Fault(FaultKind::kRendezvousRefused,
-                     absl::StrCat("rank ", r, " of this job has exited without joining it"));
-      }
+      if (!page->activity[r].finished.load(std::memory_order_relaxed) || HasCome(r)) continue;
+      if (gone == ranks_ || (blames(gone) && !blames(r))) gone = r;
     }
-    return Fault::None();
+    if (gone == ranks_) return Fault::None();
+    return Fault(FaultKind::kRendezvousRefused,
+                 absl::StrCat("rank ", gone, " of this job has exited without joining it"));
   }
 
   bool HasCome(uint32_t rank) const {

@@ -118,7 +118,12 @@ void Hang(const std::string& how) {
       CHECK(aclrtLaunchHostFunc(
           g_stream, [](void*) { Forever(); }, nullptr));
     CHECK(AllReduce(g_comm, g_stream));
-  } else if (how == "part" && g_rank != last) {
+  } else if (how == "left" && g_rank == last) {
+    CHECK(HcclCommDestroy(g_comm));
+    std::exit(0);
+  } else if (how == "gone" && g_rank == last) {
+    std::exit(0);
+  } else if ((how == "part" && g_rank != last) || how == "left" || how == "gone") {
     // All ranks are to be members, the last one as rank 0.
     std::vector<uint32_t> members = {last};
     for (uint32_t r = 0; r < last; r++) members.push_back(r);

@@ -182,6 +182,16 @@ TEST(Report, NamesMembersOfASubCommunicatorByTheirNumbersInTheJob) {
                    "part since "});
 }
 
+// Also one that has left its parent in order.
+TEST(Members, OneThatHasEndedIsNotWaitedFor) {
+  for (const char* how : {"left", "gone"}) {
+    const Outcome outcome = RunLauncher({"-n", "3", HANGING_RANK, how});
+    SCOPED_TRACE(std::string(how) + outcome.err);
+    EXPECT_EQ(outcome.code, 7);
+    EXPECT_THAT(outcome.err, HasSubstr("the communicator was not made: rank 2 of "));
+  }
+}
+
 // Once for the job, and the job goes on.
 TEST(Report, SaysAfterAWhileWhoHoldsUpWhom) {
   LauncherRun run({"-n", "3", "-x", "HCCLRUN_STALL_NOTE=2", HANGING_RANK, "crossed"});
