@@ -29,15 +29,16 @@ inline void SetAbort(const ControlView& view, AbortCause cause, uint32_t rank) {
   view.NotifyAll();
 }
 
-// How long a rank that gives an operation up waits for those that are at it, which takes them
-// milliseconds; less after a death, since it may be one of them that has died.
-inline constexpr int64_t kPatienceMs = 1'000, kPatienceForTheDeadMs = 50;
 // Whether the communicator is out of use because a rank died; `rank` is which, if anybody asks.
 inline bool OutOfUseByDeath(const ControlView& view, uint32_t* rank = nullptr) {
   const Abort abort = AbortOf(view);
   if (rank) *rank = abort.rank;
   return abort.cause == AbortCause::kRankDied || abort.cause == AbortCause::kRankFailed;
 }
+
+// How long a rank that gives an operation up waits for those that are at it, which takes them
+// milliseconds; less after a death, since it may be one of them that has died.
+inline constexpr int64_t kPatienceMs = 1'000, kPatienceForTheDeadMs = 50;
 inline Deadline PatienceToGiveUp(const ControlView& view) {
   return Deadline::After(OutOfUseByDeath(view) ? kPatienceForTheDeadMs : kPatienceMs);
 }

@@ -180,8 +180,8 @@ Fault CollectiveTask::PrepareRun(CollectiveRun& prepared, bool for_all) {
     if (extents.in_bytes) operands.in[r] = comm_->heap_base(r) + all[r].in_offset;
     if (extents.out_bytes) operands.out[r] = comm_->heap_base(r) + all[r].out_offset;
   }
-  run.streaming = moved >= StreamingBytes() ||
-                  (moved >= kLeastStreamed && moved >= StreamingBytes() / outputs_);
+  run.streaming =
+      moved >= std::min(StreamingBytes(), std::max(kLeastStreamed, StreamingBytes() / outputs_));
   const bool staged = run.shape.path == Path::kBuffered && ranks > 1;
   return staged || run.bounce ? comm_->CommitStages() : Fault::None();
 }

@@ -51,6 +51,28 @@ constexpr uint64_t ChunkBytes(uint32_t ranks, uint64_t smallest_buffer) {
 // How often a call looks whether the others have come, some 20 to 50 ns apart.
 constexpr int kLooksInCall = 32;
 
+// What the others are told of it, but for its number, its stream and what V operations add.
+Descriptor DescriptorOf(const OpRequest& request, const Buffer& in, const Buffer& out,
+                        const PathChoice& choice) {
+  Descriptor d;
+  memset(&d, 0, sizeof d);
+  d.op = static_cast<uint8_t>(request.op);
+  d.dtype = static_cast<uint8_t>(request.dtype);
+  d.reduce_op = static_cast<uint8_t>(request.reduce_op);
+  d.root = request.root;
+  d.count = request.count;
+  d.in_offset = in.heap_offset;
+  d.out_offset = out.heap_offset;
+  d.in_window = in.window_offset;
+  d.out_window = out.window_offset;
+  d.call = static_cast<uint32_t>(request.call);
+  if (in.is_private) d.flags |= kFlagPrivateIn;
+  if (out.is_private) d.flags |= kFlagPrivateOut;
+  if (choice.window) d.flags |= kFlagWindow;
+  if (choice.unsafe) d.flags |= kFlagUnsafe;
+  return d;
+}
+
 // `posted`: when it was called and posted; 0: it is called now.
 OperationNote RecordOperation(const Communicator& comm, const Descriptor& d, uint8_t reason,
                               uint64_t bytes, uint64_t posted) {
@@ -421,13 +443,8 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
     if (Fault f = CheckOverlap(request, in, out)) return f;
   }
 
-  Descriptor d;
-  memset(&d, 0, sizeof d);
-  d.op = static_cast<uint8_t>(request.op);
-  d.dtype = static_cast<uint8_t>(request.dtype);
-  d.reduce_op = static_cast<uint8_t>(request.reduce_op);
-  d.root = request.root;
-  d.count = request.count;
+  const PathChoice choice = ChoosePath(*this, request, in, out);
+  Descriptor d = DescriptorOf(request, in, out, choice);
   d.sequence = next_sequence_;
   if (request.v) {
     if (Fault f = MakeArgumentRing()) return f;
@@ -435,17 +452,7 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
     d.args_hash = request.v->matrix_hash;
     d.args_offset = arguments_->OffsetOf(d.sequence);
   }
-  d.in_offset = in.heap_offset;
-  d.out_offset = out.heap_offset;
-  d.in_window = in.window_offset;
-  d.out_window = out.window_offset;
   d.stream = stream->id();
-  d.call = static_cast<uint32_t>(request.call);
-  if (in.is_private) d.flags |= kFlagPrivateIn;
-  if (out.is_private) d.flags |= kFlagPrivateOut;
-  PathChoice choice = ChoosePath(*this, request, in, out);
-  if (choice.window) d.flags |= kFlagWindow;
-  if (choice.unsafe) d.flags |= kFlagUnsafe;
 
   const OperationNote note =
       RecordOperation(*this, d, Recorder::Reason(choice.reason), std::max(in.bytes, out.bytes), 0);
@@ -476,21 +483,9 @@ const Communicator::KnownExchange* Communicator::FindExchange(const OpRequest& r
   if (!IsKnown(request.in, extents.in_bytes, &in) ||
       !IsKnown(request.out, extents.out_bytes, &out) || Overlap(in, out))
     return nullptr;
-  Descriptor d = {};
-  d.op = static_cast<uint8_t>(request.op);
-  d.dtype = static_cast<uint8_t>(request.dtype);
-  d.reduce_op = static_cast<uint8_t>(request.reduce_op);
-  d.root = request.root;
-  d.count = request.count;
-  d.in_offset = in.heap_offset;
-  d.out_offset = out.heap_offset;
-  d.in_window = in.window_offset;
-  d.out_window = out.window_offset;
-  d.call = static_cast<uint32_t>(request.call);
-  if (FitsExchange(view(), d)) d.flags |= kFlagExchange;  // that it does not is remembered, too
   const PathChoice choice = ChoosePath(*this, request, in, out);
-  if (choice.window) d.flags |= kFlagWindow;
-  if (choice.unsafe) d.flags |= kFlagUnsafe;
+  Descriptor d = DescriptorOf(request, in, out, choice);
+  if (FitsExchange(view(), d)) d.flags |= kFlagExchange;  // that it does not is remembered, too
   known.request = request;
   known.map_generation = map_generation;
   known.window_generation = window_generation;

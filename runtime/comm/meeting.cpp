@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
@@ -28,6 +29,14 @@ bool HasDied(const ControlView& view, uint32_t rank) {
   return abort.cause == AbortCause::kRankDied && abort.rank == rank;
 }
 
+// Whether it has left that communicator in order, and then the program.
+bool HasLeft(const ControlView& view, uint32_t rank) {
+  const RankRecord& record = view.ranks[rank];
+  return record.state.load(std::memory_order_seq_cst) ==
+             static_cast<uint32_t>(RankState::kDestroyed) &&
+         ProcessEnded(PrivateCopy(record.pid));
+}
+
 }  // namespace
 
 Meeting::Meeting(Communicator* comm, const RootInfo& info, const Hello& hello, int heap_fd,
@@ -50,7 +59,7 @@ void Meeting::Run() {
 }
 
 Fault Meeting::Await() {
-  uint32_t ended = 0;
+  bool left = false;
   const int64_t begin = NowNs();
   const Deadline deadline = Deadline::After(comm_->config().connect_timeout_ms);
   if (Waiter* thread = Recorder::Thread())
@@ -61,7 +70,7 @@ Fault Meeting::Await() {
     if (done_) break;
     lock.unlock();
     const int64_t waited_ms = (NowNs() - begin) / 1'000'000;
-    if (Fault f = Hopeless(&ended)) return f;
+    if (Fault f = Hopeless(&left)) return f;
     if (deadline.passed()) {
       Lifeline::AskForReport(ReportCause::kConnectTimeout);
       return MissingFault(waited_ms).WithCode(kTimeoutCode);
@@ -82,17 +91,16 @@ void Meeting::End() {
   if (thread_.joinable()) thread_.join();
 }
 
-// What makes waiting pointless, if anything. A member may leave the parent, also the program, when this
-// communicator is made, of which the others hear a moment later: *ended counts the looks at which it
-// was gone.
-Fault Meeting::Hopeless(uint32_t* ended) {
+// What makes waiting pointless, if anything. A member may leave as soon as this communicator is made, of
+// which the others hear a moment later: so one that has left counts only if some had at the last look,
+// which is what *left says from look to look.
+Fault Meeting::Hopeless(bool* left) {
   std::shared_ptr<Communicator> parent = ancestry_.parent.lock();
   if (parent && parent->connected()) {
+    const bool left_before = std::exchange(*left, false);
     for (uint32_t r : ancestry_.ranks) {
-      const bool left = parent->view().ranks[r].state.load(std::memory_order_seq_cst) ==
-                            static_cast<uint32_t>(RankState::kDestroyed) &&
-                        ProcessEnded(PrivateCopy(parent->view().ranks[r].pid));
-      if (HasDied(parent->view(), r) || (left && ++*ended > ancestry_.ranks.size())) {
+      *left |= HasLeft(parent->view(), r);
+      if (HasDied(parent->view(), r) || (left_before && *left)) {
         return Fault(FaultKind::kRendezvousRefused,
                      absl::StrCat("rank ", r, " of ", parent->name(), " (pid ",
                                   parent->view().ranks[r].pid, ") has ended"));

@@ -44,7 +44,7 @@ class Meeting {
 
  private:
   void Run();
-  Fault Hopeless(uint32_t* ended);
+  Fault Hopeless(bool* left);
   Fault MissingFault(int64_t waited_ms);
 
   Communicator* const comm_;

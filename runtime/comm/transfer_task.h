@@ -55,10 +55,10 @@ class TransferTask : public Task {
   // For a transfer that is not posted yet: if the other end is there, and the transfer short, does all
   // there is to do for both. False: nothing has happened. *at_ns: when it was complete.
   static bool DoForBoth(const Communicator& comm, Transfer& t, int64_t* at_ns);
-  // The task of a transfer that is posted.
-  void GoOn() { started_ = true; }
-  // Likewise, but posts it.
+  // Posts it, and no more.
   static void Post(const Communicator& comm, Transfer& t);
+  // For the task of transfers that are posted.
+  void GoOn() { started_ = true; }
   void WaitForProgress(int64_t limit_ns) override;
   // Sends only read their buffers, so one may be announced while others to the same rank are before it,
   // but nothing else. A receive may not: the peer may have sent from several streams, or in one call,
@@ -105,7 +105,7 @@ class TransferTask : public Task {
   uint64_t bytes_ = 0;
   std::vector<uint64_t> copies_;  // of private sends, heap offsets
   bool has_private_sends_ = false;
-  bool started_ = false;  // Advance() has been called
+  bool started_ = false;  // Advance() has been called, or GoOn()
   bool over_ = false;     // and has returned kDone
   bool settled_ = false;  // counted in transfers_done
   bool waiting_ = false;  // deadline_ is set: it has slept

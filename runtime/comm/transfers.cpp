@@ -172,10 +172,9 @@ bool Communicator::TransferNow(CallId call, const TransferRequest& request, Stre
   const uint64_t number = next_transfer_[end][peer];
   TransferChannel& channel = view().channel(rank_, end, peer);
   const TransferSlot& slot = channel.slot(number);
-  const auto free = [&] {
-    return slot.generation.load(std::memory_order_seq_cst) == number / kTransferSlots;
-  };
-  if (!free() || slot.ends.load(std::memory_order_seq_cst) == 0) return false;
+  if (slot.generation.load(std::memory_order_seq_cst) != number / kTransferSlots ||
+      slot.ends.load(std::memory_order_seq_cst) == 0)
+    return false;
   const uint64_t bytes = request.count * ElementSize(request.dtype);
   Buffer buffer;
   if (bytes > kTakenBytes || !IsKnown(request.buffer, bytes, &buffer) || buffer.is_private)

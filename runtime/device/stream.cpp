@@ -14,7 +14,6 @@
 #include "device/context.h"
 #include "device/device.h"
 #include "device/handle_table.h"
-#include "device/host_functions.h"
 #include "device/memory_map.h"
 #include "device/reports.h"
 #include "device/stream_observers.h"

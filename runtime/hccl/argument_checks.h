@@ -24,21 +24,16 @@ inline Fault CheckType(int32_t value) {
   return Fault::None();
 }
 
-inline Fault CheckMovement(int32_t type) {
-  if (Fault f = CheckType(type)) return f;
-  const DataType t = static_cast<DataType>(type);
-  if (!MovementSupported(t))
-    return Fault(FaultKind::kNotSupported, absl::StrCat("data type ", Name(t)));
-  return Fault::None();
-}
-
-// Mostly everything is in order, which is found without making a Fault.
-inline bool MovementQuickly(int32_t type) {
+inline bool MayMove(int32_t type) {
   return type >= 0 && type <= 255 && ElementSize(static_cast<DataType>(type)) != 0 &&
          MovementSupported(static_cast<DataType>(type));
 }
-inline Fault CheckMovementQuickly(int32_t type) {
-  return MovementQuickly(type) ? Fault::None() : CheckMovement(type);
+inline Fault CheckMovement(int32_t type) {
+  if (MayMove(type)) [[likely]]
+    return Fault::None();
+  if (Fault f = CheckType(type)) return f;
+  return Fault(FaultKind::kNotSupported,
+               absl::StrCat("data type ", Name(static_cast<DataType>(type))));
 }
 
 inline Fault CheckReduction(uint64_t count, const char* parameter, int32_t type, int32_t op) {

@@ -94,7 +94,7 @@ HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclD
     if (!recvBuf) return Null("recvBuf");
     if (!stream) return Null("stream");
     if (Fault f = CheckCount(sendCount, "sendCount")) return f;
-    if (Fault f = CheckMovementQuickly(RawValue(dataType))) return f;
+    if (Fault f = CheckMovement(RawValue(dataType))) return f;
     return Submit(Request(Op::kAllGather, CallId::HcclAllGather, RawValue(dataType), sendCount,
                           sendBuf, recvBuf),
                   comm, stream);
@@ -119,7 +119,7 @@ HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, HcclDataType se
     if (!stream) return Null("stream");
     if (!comm) return Null("comm");
     if (sendBuf == recvBuf) return NotAllowed("recvBuf equals sendBuf; pass two separate buffers");
-    if (Fault f = CheckMovementQuickly(RawValue(sendType))) return f;
+    if (Fault f = CheckMovement(RawValue(sendType))) return f;
     return Submit(Request(Op::kAllToAll, CallId::HcclAlltoAll, RawValue(sendType), sendCount,
                           sendBuf, const_cast<void*>(recvBuf)),
                   comm, stream);
@@ -134,7 +134,7 @@ HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint3
     if (!comm) return Null("comm");
     if (!buf) return Null("buf");
     if (Fault f = CheckCount(count, "count")) return f;
-    if (Fault f = CheckMovementQuickly(RawValue(dataType))) return f;
+    if (Fault f = CheckMovement(RawValue(dataType))) return f;
     OpRequest r =
         Request(Op::kBroadcast, CallId::HcclBroadcast, RawValue(dataType), count, buf, buf);
     r.root = root;
@@ -169,12 +169,12 @@ HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDat
     OpRequest r =
         Request(Op::kScatter, CallId::HcclScatter, RawValue(dataType), recvCount, sendBuf, recvBuf);
     r.root = root;
-    if (MovementQuickly(RawValue(dataType)) && ExchangeNow(r, comm, stream)) return Fault::None();
+    if (MayMove(RawValue(dataType)) && ExchangeNow(r, comm, stream)) return Fault::None();
     Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
     if ((*c)->rank() == root && !sendBuf) return Null("sendBuf");
     if (Fault f = CheckCount(recvCount, "recvCount")) return f;
-    if (Fault f = CheckMovementQuickly(RawValue(dataType))) return f;
+    if (Fault f = CheckMovement(RawValue(dataType))) return f;
     return SubmitRooted(r, *c, stream);
   });
 }

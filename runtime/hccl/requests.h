@@ -48,24 +48,30 @@ inline Fault SubmitTransfers(CallId call, absl::Span<const TransferRequest> requ
   return comm->SubmitTransfers(call, requests, *s);
 }
 
-// For operations of a few bytes, mostly: done, and in order. False: nothing has happened.
-inline bool ExchangeNow(const OpRequest& request, HcclComm comm, aclrtStream stream) {
-  if (request.count > kExchangeBytes || InGroup()) return false;
-  Stream* const known = Stream::Known(stream);
-  Communicator* const c = known ? VisitCommunicator(comm) : nullptr;
-  if (!c) return false;
-  std::lock_guard<IssueLock> lock(c->issuing(), std::adopt_lock);
-  return c->ExchangeNow(request, *known, Recorder::Entered());
-}
-
-inline bool TransferNow(CallId call, const TransferRequest& request, HcclComm comm,
-                        aclrtStream stream) {
+// What call(communicator, stream) says under the communicator's issuing() lock, where this thread knows
+// both from before. False: it does not, or a group is open.
+template <class Call>
+bool AtOnce(HcclComm comm, aclrtStream stream, Call call) {
   if (InGroup()) return false;
   Stream* const known = Stream::Known(stream);
   Communicator* const c = known ? VisitCommunicator(comm) : nullptr;
   if (!c) return false;
   std::lock_guard<IssueLock> lock(c->issuing(), std::adopt_lock);
-  return c->TransferNow(call, request, *known, Recorder::Entered());
+  return call(*c, *known);
+}
+
+// For operations of a few bytes, mostly: done, and in order. False: nothing has happened.
+inline bool ExchangeNow(const OpRequest& request, HcclComm comm, aclrtStream stream) {
+  return request.count <= kExchangeBytes && AtOnce(comm, stream, [&](Communicator& c, Stream& s) {
+           return c.ExchangeNow(request, s, Recorder::Entered());
+         });
+}
+
+inline bool TransferNow(CallId call, const TransferRequest& request, HcclComm comm,
+                        aclrtStream stream) {
+  return AtOnce(comm, stream, [&](Communicator& c, Stream& s) {
+    return c.TransferNow(call, request, s, Recorder::Entered());
+  });
 }
 
 inline Fault Submit(const OpRequest& request, HcclComm comm, aclrtStream stream) {

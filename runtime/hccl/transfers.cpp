@@ -23,7 +23,7 @@ Fault CheckPeer(const Communicator& comm, uint32_t peer, const char* parameter) 
 Fault SubmitOne(CallId call, TransferEnd end, void* buffer, uint64_t count, int32_t type,
                 uint32_t peer, const char* parameter, HcclComm comm, aclrtStream stream) {
   if (Fault f = CheckCount(count, "count")) return f;
-  if (Fault f = CheckMovementQuickly(type)) return f;
+  if (Fault f = CheckMovement(type)) return f;
   const TransferRequest request{end, peer, static_cast<DataType>(type), count, buffer};
   if (TransferNow(call, request, comm, stream)) return Fault::None();
   Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);

@@ -1,12 +1,13 @@
 // Memory that is given back while an operation on it is queued (semantics A.7, C.5 item 3): nothing
 // crashes, nobody waits for ever, and memory of others stays as it is.
 
-#include <atomic>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "support/gate.h"
 #include "support/rank_session.h"
 #include "support/rank_test.h"
 
@@ -68,16 +69,8 @@ void ComeAfterTheOthersGaveUp(RankGroup& ranks, uint64_t count) {
   DeviceMemory in(count * 4), out(count * 4);
   const std::vector<int32_t> reused(count, 0x55);
   UploadValues(in.data(), std::vector<int32_t>(count, 1));
-  std::atomic<bool> go{false};
-  if (s.rank() == 0) {
-    REQUIRE_OK(aclrtLaunchHostFunc(
-        s.stream(),
-        [](void* flag) {
-          while (!static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_acquire))
-            std::this_thread::yield();
-        },
-        &go));
-  }
+  std::optional<Gate> gate;
+  if (s.rank() == 0) gate.emplace(s.stream());
   ranks.Meet();  // who comes later than the timeout is refused at once
   ASSERT_EQ(HcclAllReduce(in.data(), out.data(), count, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
                           s.comm(), s.stream()),
@@ -87,7 +80,7 @@ void ComeAfterTheOthersGaveUp(RankGroup& ranks, uint64_t count) {
   }
   UploadValues(out.data(), reused);
   ranks.Meet();
-  go.store(true, std::memory_order_release);
+  if (gate) gate->Unlock();
   if (s.rank() == 0) {
     EXPECT_EQ(s.Synchronize(), 507017);
   }

@@ -3,13 +3,13 @@
 
 #include <acl/acl_rt_memory_soma.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <thread>
 #include <vector>
 
+#include "support/gate.h"
 #include "support/rank_session.h"
 #include "support/rank_test.h"
 
@@ -29,31 +29,6 @@ std::string ToldBy(const std::function<void()>& body) {
   body();
   return ::testing::internal::GetCapturedStderr();
 }
-
-// Holds a stream up until it goes out of scope: what is queued behind it is in flight.
-class Gate {
- public:
-  explicit Gate(aclrtStream stream) : stream_(stream) {
-    REQUIRE_OK(aclrtLaunchHostFunc(
-        stream,
-        [](void* open) {
-          while (!static_cast<std::atomic<bool>*>(open)->load(std::memory_order_acquire))
-            std::this_thread::yield();
-        },
-        &open_));
-  }
-  ~Gate() { Open(); }
-  void Open() {
-    open_.store(true, std::memory_order_release);
-    (void)aclrtSynchronizeStream(stream_);
-  }
-  // Without waiting for what is behind it.
-  void Unlock() { open_.store(true, std::memory_order_release); }
-
- private:
-  aclrtStream stream_;
-  std::atomic<bool> open_{false};
-};
 
 // The refusal of an AllReduce of four numbers from `good` to memory at `buffer`.
 std::string Refusal(const Session& s, const DeviceMemory& good, void* buffer) {

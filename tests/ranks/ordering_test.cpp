@@ -1,10 +1,11 @@
 // What a stream orders stays in order, whatever peers could already do (semantics C.5 item 4): they
 // may reach a later operation of this rank first, on streams or communicators of their own.
 
-#include <atomic>
+#include <optional>
 #include <thread>
 
 #include "ranks/arena.h"
+#include "support/gate.h"
 #include "support/rank_test.h"
 
 namespace hcclrun::testing {
@@ -173,16 +174,10 @@ RANK_TEST(Ordering, ReceivesOfOneBufferKeepTheirOrder) {
   REQUIRE_OK(aclrtCreateStream(&other));
   for (int round = 0; round < 20; ++round) {
     if (s.rank() == 1) UploadValues(first.data(), std::vector<uint32_t>(kCount, 0));
-    std::atomic<bool> go{false};
+    std::optional<Gate> gate;
     ranks.Meet();
     if (s.rank() == 0) {
-      REQUIRE_OK(aclrtLaunchHostFunc(
-          s.stream(),
-          [](void* flag) {
-            while (!static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_acquire))
-              std::this_thread::yield();
-          },
-          &go));
+      gate.emplace(s.stream());
       EXPECT_EQ(HcclSend(first.data(), kCount, kInt, 1, s.comm(), s.stream()), HCCL_SUCCESS);
       EXPECT_EQ(HcclSend(second.data(), kCount, kInt, 1, s.comm(), other), HCCL_SUCCESS);
     } else if (s.rank() == 1) {
@@ -191,7 +186,7 @@ RANK_TEST(Ordering, ReceivesOfOneBufferKeepTheirOrder) {
     }
     ranks.Meet();
     for (int i = 0; i < 200; ++i) std::this_thread::yield();  // the second send may go on, or not
-    go.store(true, std::memory_order_release);
+    if (gate) gate->Unlock();
     ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
     ASSERT_EQ(aclrtSynchronizeStream(other), 0) << TakeMessages();
     if (s.rank() == 1) {
