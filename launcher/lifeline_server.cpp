@@ -25,7 +25,7 @@ union AnyHello {
 // The note of a rank that has done nothing yet.
 void Clear(RankActivity* activity) {
   for (auto* field : {&activity->call, &activity->inside, &activity->finished, &activity->waiting,
-                      &activity->blames}) {
+                      &activity->another.state, &activity->differs.state}) {
     field->store(0, std::memory_order_relaxed);
   }
   for (auto* field : {&activity->sequence, &activity->calls})

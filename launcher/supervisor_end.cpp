@@ -17,7 +17,6 @@
 #include "launcher/descendants.h"
 #include "launcher/signals.h"
 #include "launcher/supervisor.h"
-#include "shm/blame.h"
 
 namespace hcclrun {
 namespace {
@@ -374,9 +373,7 @@ void Supervisor::Judge() {
     const auto rank = static_cast<size_t>(&r - ranks_.data());
     // Somebody else's signal has nothing to do with what a call had returned before.
     const bool killed = WIFSIGNALED(r.status) && WTERMSIG(r.status) != SIGABRT;
-    bool blames =
-        !killed && page_ &&
-        page_->activity[rank].blames.load(std::memory_order_relaxed) == kBlamesAnotherRank;
+    const bool blames = !killed && page_ && page_->activity[rank].another.told();
     return Key(r.collateral || blames, direct ? std::min(r.detached_at, r.ended_at) : r.ended_at,
                !WIFSIGNALED(r.status));
   };

@@ -10,7 +10,6 @@
 #include "base/call.h"
 #include "base/rank_list.h"
 #include "launcher/signals.h"
-#include "shm/blame.h"
 
 namespace hcclrun {
 namespace {
@@ -118,7 +117,7 @@ std::string SignalAdvice(int signal_number, bool core, bool as_asked, bool out_o
   std::string text;
   switch (signal_number) {
     case SIGKILL:
-      if (as_asked) return " That is what --kill asked for.";
+      if (as_asked && !out_of_memory) return " That is what --kill asked for.";
       return out_of_memory ? " The kernel killed a process for lack of memory while the job ran "
                              "(oom_kill in /proc/vmstat): use "
                              "fewer ranks, smaller buffers, or bound device memory with --memory."
@@ -243,9 +242,11 @@ void RankNote::CopyActivity(const RankActivity& activity) {
   sequence = activity.sequence.load(std::memory_order_relaxed);
   waiting = activity.waiting.load(std::memory_order_relaxed);
   waiting_for = activity.waiting_for.load(std::memory_order_relaxed);
-  const uint32_t kind = activity.blames.load(std::memory_order_acquire);
-  blames_another = kind == kBlamesAnotherRank;
-  if (kind) blame.assign(activity.blame, strnlen(activity.blame, kBlameBytes));
+  blames_another = activity.another.told();
+  for (const Blame* said : {&activity.another, &activity.differs}) {
+    if (blame.empty() && said->told())
+      blame.assign(said->sentence, strnlen(said->sentence, kBlameBytes));
+  }
 }
 
 int ExitCodeOf(int status) {

@@ -24,8 +24,8 @@ struct RankNote {
   uint64_t sequence = 0;
   uint32_t waiting = 0;
   int32_t waiting_for = -1;
-  std::string
-      blame;  // why a call failed because of another rank, or of calls that differ, if one did
+  // Why a call failed because of another rank, or of calls that differ, if one did.
+  std::string blame;
   bool blames_another = false;
 
   void CopyActivity(const RankActivity& activity);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -28,8 +27,8 @@ uint64_t KeyOf(const OpDetail& d) {
   const RecorderView* mine = Recorder::Mine();
   for (uint32_t i = 0; mine && i < mine->layout.communicators; i++) {
     const CommunicatorRecord& c = mine->communicators[i];
-    if (c.id.load(kInOrder) != 0 && c.rank.load(kInOrder) == d.own_rank &&
-        c.size.load(kInOrder) == d.ranks &&
+    if (c.id.load(kInOrder) != 0 && c.alive.load(kInOrder) != 0 &&
+        c.rank.load(kInOrder) == d.own_rank && c.size.load(kInOrder) == d.ranks &&
         d.communicator.compare(0, sizeof c.name - 1, c.name) == 0)
       return c.key.load(kInOrder);
   }

@@ -1,7 +1,6 @@
 #include "check/report.h"
 
 #include <deque>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "base/fork_guard.h"
@@ -12,7 +11,6 @@
 #include "check/closed_memory.h"
 #include "check/details.h"
 #include "check/fault_table.h"
-#include "shm/blame.h"
 #include "shm/lifeline.h"
 #include "shm/recorder.h"
 
@@ -29,7 +27,7 @@ constexpr size_t kKeptMessages = 16;
 constexpr uint64_t kItemMissing = 1;  // first operand of kRankTable
 
 // Where a thread's calls are noted.
-struct Place {
+struct CallNotes {
   RankActivity* activity = Lifeline::Activity();
   Waiter* thread = activity ? Recorder::Thread() : nullptr;
   bool injects = AnyInjection();
@@ -51,19 +49,15 @@ const char* EiCodeOf(const Fault& fault) {
 }
 
 // For the launcher's verdict, should this process end now: why it is no first cause, or what the ranks
-// called differently.
-void LeaveBlame(const std::string& sentence, uint32_t blame) {
-  // Under a lock: the second kind, after which this rank is no first cause, replaces the first.
-  static auto* mutex = new std::mutex();
-  static uint32_t left = 0;
+// called differently. The first of either.
+void LeaveBlame(const std::string& sentence, Cause cause) {
   RankActivity* activity = Lifeline::Activity();
   if (!activity) return;
-  std::lock_guard<std::mutex> lock(*mutex);
-  if (left == kBlamesAnotherRank || left == blame) return;
-  left = blame;
-  activity->blames.store(0, std::memory_order_release);
-  activity->blame[sentence.copy(activity->blame, kBlameBytes - 1)] = 0;
-  activity->blames.store(blame, std::memory_order_release);
+  Blame& blame = cause == Cause::kAnotherRank ? activity->another : activity->differs;
+  uint32_t none = 0;
+  if (!blame.state.compare_exchange_strong(none, 1, std::memory_order_relaxed)) return;
+  blame.sentence[sentence.copy(blame.sentence, kBlameBytes - 1)] = 0;
+  blame.state.store(2, std::memory_order_release);
 }
 
 // The launcher ends the job although no rank failed (--timeout, Ctrl-C): that ranks find each other
@@ -86,7 +80,7 @@ ApiCall::ApiCall(CallId call, bool noted) : call_(call), noted_(noted) {
   if (StrictMode()) [[unlikely]]
     WatchClosedMemory(call);
   if (!noted_ || InForkedChild()) return;
-  const Place& place = ThreadValue<Place>::Get();
+  const CallNotes& place = ThreadValue<CallNotes>::Get();
   activity_ = place.activity;
   thread_ = place.thread;
   if (activity_) {
@@ -129,16 +123,10 @@ void ApiCall::Tell(const Fault& fault, int32_t code, const char* ei_code) {
   const std::string code_text =
       absl::StrCat(" (", ei_code ? ei_code : "", ei_code ? ", " : "", "result ", code, ")");
   std::string sentence = absl::StrCat(CallName(call_), ": ", SentenceOf(fault), code_text);
-  if (RowOf(fault.kind).blames_another_rank) {
-    LeaveBlame(sentence, kBlamesAnotherRank);
-  } else if (fault.kind == FaultKind::kMismatch || fault.kind == FaultKind::kWindowOffsets ||
-             fault.kind == FaultKind::kTransferMismatch ||
-             fault.kind == FaultKind::kWindowMismatch) {
-    LeaveBlame(sentence, kCallsDiffered);
-  }
+  const FaultRow& row = RowOf(fault.kind);
+  if (row.cause != Cause::kThisRank) LeaveBlame(sentence, row.cause);
   ThreadMessages& messages = Messages();
-  const bool told =
-      RowOf(fault.kind).told && !(RowOf(fault.kind).blames_another_rank && JobIsStopped());
+  const bool told = row.told && !(row.cause == Cause::kAnotherRank && JobIsStopped());
   if (told && sentence != messages.last_told) {
     const std::string elsewhere = ToldElsewhere(fault);
     hcclrun::Tell(

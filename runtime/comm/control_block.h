@@ -205,9 +205,10 @@ struct alignas(64) RankEvent {
 // cache line: whoever waits for an operation that another thread does alone looks at nothing else.
 //
 // All is written by the thread that completes operation k: it has seen completed == k, so there is
-// one writer at a time and each sees what the one before wrote. (Where ranks exchange, whoever waits may
-// raise `completed` past exchanges, by compare-exchange and leaving the rest alone: Slot, 6.) `completed` is stored last, seq_cst
-// (it is the condition of EventCount waits), and publishes the rest. Words about operation k are
+// one writer at a time and each sees what the one before wrote. (Where ranks exchange, whoever waits
+// may raise `completed` past exchanges, by compare-exchange and leaving the rest alone: Slot, 6.)
+// `completed` is stored last, seq_cst (it is the condition of EventCount waits), and publishes the rest.
+// Words about operation k are
 // overwritten by that of k + 1 (last_ns), or k + kRingSlots (the bits), whose writer has seen
 // completed == k + 1, or k + kRingSlots: a reader loads them (acquire, so that they come before) and
 // then `completed` once more, which tells it whether they were still about k.

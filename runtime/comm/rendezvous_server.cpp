@@ -22,7 +22,6 @@
 #include "base/step.h"
 #include "comm/control_block.h"
 #include "comm/rendezvous.h"
-#include "shm/blame.h"
 #include "shm/lifeline.h"
 #include "shm/memory_object.h"
 #include "shm/process_watch.h"
@@ -211,9 +210,7 @@ class Server {
     }
     // A communicator of the whole job has the job's ranks, as a rule one in each process.
     // One that went because of another comes last.
-    const auto blames = [page](uint32_t r) {
-      return page->activity[r].blames.load(std::memory_order_relaxed) == kBlamesAnotherRank;
-    };
+    const auto blames = [page](uint32_t r) { return page->activity[r].another.told(); };
     uint32_t gone = ranks_;
     for (uint32_t r = 0; ranks_ == page->ranks && r < ranks_; r++) {
       if (!page->activity[r].finished.load(std::memory_order_relaxed) || HasCome(r)) continue;

@@ -23,6 +23,15 @@ inline constexpr uint32_t kNoRankFailed = kMaxJobRanks + 1;
 inline constexpr size_t kBlameBytes = 480;
 inline constexpr size_t kRootInfoUsed = 200;  // bytes of HcclRootInfo that carry anything
 
+// What a rank said of a call that failed because of more than itself, for the launcher's verdict should
+// the rank end now. Written once: the thread that takes it from 0 to 1 writes the sentence, cut to fit
+// and ended by a zero, and then 2 (release). Who loads 2 (acquire) may read it.
+struct Blame {
+  std::atomic<uint32_t> state;
+  char sentence[kBlameBytes];
+  bool told() const { return state.load(std::memory_order_acquire) == 2; }
+};
+
 // What a rank is doing. One writer at a time (the thread that makes the call; the last writer
 // wins when several threads call), any reader. Fields are independent atomics, so a reader may
 // see a mix of two neighbouring calls; it is a note for people, not a protocol. Relaxed
@@ -38,11 +47,9 @@ struct RankActivity {
   // Ranks missing in the operation the rank waits for, 0 = it waits for nobody.
   std::atomic<uint32_t> waiting;
   std::atomic<int32_t> waiting_for;  // one of them, -1 = none
-  // 1 once a call failed because of another rank: this rank is no first cause (release, acquire).
-  std::atomic<uint32_t> blames;
+  Blame another;  // it failed because of another rank: this rank is no first cause
+  Blame differs;  // ranks called different things: whose fault it is, the sentence shows at best
   char padding[12];
-  // That call's sentence, cut to fit and ended by a zero; written once, before `blames`.
-  char blame[kBlameBytes];
 };
 
 // One root info left by rank 0 for the others: `ready` becomes 1 (release) after the bytes are in

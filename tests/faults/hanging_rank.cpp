@@ -1,7 +1,7 @@
-// A rank of a job that hangs in the way its argument says, for report_test.cpp to look at:
+// A rank of a job that hangs or fails in the way its argument says, for report_test.cpp to look at:
 //
 //   hanging_rank late | crossed | communicators | event | streams | register | stopped | host |
-//                members | part | differ
+//                members | part | differ | left | gone
 //
 // Prints "ready" when it has queued what it can; what its threads and streams wait for shows when
 // they have come to it, which the test awaits. With HCCLRUN_EXEC_TIMEOUT it ends with 7 when a call

@@ -6,7 +6,7 @@
 //   step_faults [--random N] [--seed S] [--without A] [--engine E] [--all] [--fault F] [--jobs J]
 //     --random N   N faults chosen at random (24 unless given)
 //     --all        every fault at the first coming of every rank to every step, for 2, 3 and 4 ranks
-//                  and every engine
+//                  and every engine, and for ranks that are threads of one process
 //     --fault F    this one, N times: as it is told in a complaint, without spaces
 //                  (3,auto,work,2:post.arrived#1:kill)
 //     --without A  no faults of this action: a halt is told from a slow rank by time-outs of one

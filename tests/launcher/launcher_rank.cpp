@@ -44,7 +44,7 @@ int Run(const char* mode, const char* argument) {
   RankActivity& mine = page->activity[rank];
   if (strcmp(mode, "fresh") == 0) {  // nothing is left of the rank's program before
     return mine.call.load() || mine.sequence.load() || mine.inside.load() || mine.waiting.load() ||
-           mine.blames.load() || mine.calls.load();
+           mine.another.state.load() || mine.differs.state.load() || mine.calls.load();
   }
   if (strcmp(mode, "usage") == 0) {
     fprintf(stderr, "wrong option\n");
@@ -72,7 +72,7 @@ int Run(const char* mode, const char* argument) {
     return 0;
   }
   if (strcmp(mode, "blame") == 0) {
-    mine.blames.store(1, kRelaxed);
+    mine.another.state.store(2, kRelaxed);
     return 1;
   }
   if (strcmp(mode, "hang") == 0 || strcmp(mode, "load") == 0) {

@@ -37,7 +37,16 @@ bool ahead[OPERATIONS + 1];
 bool locked;
 byte left_ahead, finished;
 
-#define check_number() d_step { i_ = 0; do :: i_ < mem[NUMBER] -> assert(done[i_]); i_++ :: else -> break od; i_ = 0 }
+inline check_number() {
+  d_step {
+    i_ = 0;
+    do
+    :: i_ < mem[NUMBER] -> assert(done[i_]); i_++
+    :: else -> break
+    od;
+    i_ = 0
+  }
+}
 
 proctype Stream(byte me) {
   byte k, w;

@@ -21,9 +21,9 @@
  *   wait         WaitForProgress, EventCount::WaitOnce; then Trouble, as in Go
  *
  * Proved: once a rank has returned an error nobody executes the operation, for both or as a share that
- * writes to both's buffers, neither begins nor goes on with it (patience has no end here but a death); whoever reports success sees the results; an
- * operation is executed once; nobody waits for ever; when a rank wanted to give up and found its
- * operation complete, both go on to the end.
+ * writes to both's buffers, neither begins nor goes on with it (patience has no end here but a death);
+ * whoever reports success sees the results; an operation is executed once; nobody waits for ever; when a
+ * rank wanted to give up and found its operation complete, both go on to the end.
  */
 #ifndef OPERATIONS
 #define OPERATIONS 2

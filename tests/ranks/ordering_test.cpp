@@ -227,7 +227,7 @@ RANK_TEST(Ordering, ReceiveBehindASendOfTheSameBuffer) {
 // order is counted all the same, and those behind it find a place and their turn.
 RANK_TEST(Ordering, OneStreamFarAheadOfAnother) {
   Session s(ranks);
-  constexpr uint64_t kCount = 100;  // more than ranks exchange
+  constexpr uint64_t kCount = 1000;  // more than ranks exchange
   constexpr int kAhead = 70, kRounds = 20;
   aclrtStream other;
   REQUIRE_OK(aclrtCreateStream(&other));
@@ -260,7 +260,7 @@ RANK_TEST(Ordering, OneStreamFarAheadOfAnother) {
 // A stream is destroyed whose operations are complete, which nobody has looked for: nothing is dropped.
 RANK_TEST(Ordering, DestroyedStreamOfCompleteOperations) {
   Session s(ranks);
-  constexpr uint64_t kCount = 100;
+  constexpr uint64_t kCount = 1000;
   DeviceMemory x(kCount * 4);
   UploadValues(x.data(), std::vector<int32_t>(kCount, 1));
   auto call = [&](aclrtStream stream) {

@@ -2,7 +2,6 @@
 // what one thread produces alone, whichever of them runs.
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
@@ -12,8 +11,6 @@
 
 #include "collective/claims.h"
 #include "collective/executor.h"
-#include "collective/first_touch.h"
-#include "comm/output_count.h"
 
 namespace hcclrun {
 namespace {
@@ -152,35 +149,6 @@ TEST(Claims, HomesShareAllPieces) {
   }
   EXPECT_EQ(taken, std::vector<int>(10, 1));
   EXPECT_FALSE(claims->Any(opened, 3, 10));
-}
-
-// Nothing around the range is there: a load outside of it would end the test.
-TEST(TouchBeforeUse, StaysInside) {
-  constexpr size_t kPage = 64 << 10, kInside = 3 * kPage;  // pages of any machine
-  void* all = mmap(nullptr, kInside + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(all, MAP_FAILED);
-  char* const inside = static_cast<char*>(all) + kPage;
-  ASSERT_EQ(mprotect(inside, kInside, PROT_READ | PROT_WRITE), 0);
-  std::memset(inside, 7, kInside);
-  for (const size_t begin : {size_t{0}, size_t{1}, size_t{5000}, kPage - 1, kPage}) {
-    for (const size_t end : {begin, begin + 9000, kInside - 1, kInside})
-      TouchBeforeUse(inside + begin, end - begin);
-  }
-  EXPECT_EQ(std::vector<char>(inside, inside + kInside), std::vector<char>(kInside, 7));
-  munmap(all, kInside + 2 * kPage);
-}
-
-TEST(OutputCount, CountsWhatLiesApart) {
-  static char memory[1000];
-  OutputCount outputs;
-  EXPECT_EQ(outputs.Add(memory + 200, 100, true), 1u);
-  EXPECT_EQ(outputs.Add(memory + 200, 100, false), 1u) << "the same again";
-  EXPECT_EQ(outputs.Add(memory + 300, 100, false), 2u);
-  EXPECT_EQ(outputs.Add(memory + 250, 100, false), 2u) << "overlaps";
-  EXPECT_EQ(outputs.Add(memory + 100, 100, false), 3u) << "in front of them";
-  EXPECT_EQ(outputs.Add(memory + 100, 300, false), 3u) << "covers them";
-  EXPECT_EQ(outputs.Add(memory + 900, 100, true), 1u) << "nothing is under way any more";
-  EXPECT_EQ(outputs.Add(memory, 100, false), 2u);
 }
 
 }  // namespace
