@@ -16,10 +16,6 @@ function(hcclrun_precompile target owner)
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
     return()
   endif()
-  # GCC 12 sees copies inside std::string that overlap or overrun and do not exist (its bug 105651), and no longer knows
-  # that a precompiled header is a system header, whose warnings it would keep to itself.
-  target_compile_options(${target} PRIVATE
-    "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow>")
   if(target STREQUAL owner)
     target_precompile_headers(${target} PRIVATE ${HCCLRUN_PRECOMPILED_STD} ${ARGN})
   else()

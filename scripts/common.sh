@@ -16,8 +16,3 @@ quietly() {
     exit 1
   fi
 }
-
-# A compiler cache is used where there is one.
-if command -v ccache >/dev/null; then
-  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-fi
