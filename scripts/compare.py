@@ -113,6 +113,8 @@ def run(runner, ranks, op, options, first, notes):
     command += ["--ops", op, "--sizes", ",".join(options.sizes), "--modes", ",".join(options.modes),
                 "--budget-ms", str(options.budget_ms), "--limit-s", str(options.limit_s),
                 "--memory", options.memory, *runner.args]
+    if options.meeting and runner.library not in (OURS, LIMIT):
+        command.append("--meeting")
     if first:
         command.append("--check")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -303,7 +305,7 @@ def machine(options):
             "load": [round(x, 2) for x in os.getloadavg()],
             "openmpi": text_of("mpirun.openmpi", "--version"),
             "mpich": text_of("mpichversion"), "engine": os.environ.get("HCCLRUN_ENGINE", "auto"),
-            "rounds": options.rounds, "budget_ms": options.budget_ms, "prefix": options.prefix}
+            "rounds": options.rounds, "meeting": options.meeting, "budget_ms": options.budget_ms, "prefix": options.prefix}
 
 
 def write_csv(path, cells):
@@ -338,6 +340,8 @@ def parse():
     p.add_argument("--memory", default="2G", help="bound on all ranks' buffers; larger cells are left out")
     p.add_argument("--prefix", default="", help="put before every command, e.g. 'chrt -r 1' (root) on a "
                    "machine that is busy with something else")
+    p.add_argument("--meeting", action="store_true",
+                   help="peers' sends and operations with a root wait for those who receive, as hcclrun's do")
     p.add_argument("--quick", action="store_true",
                    help="under a minute: four operations, three sizes, n=2,4, three rounds, one peer setting")
     options = p.parse_args()
@@ -375,6 +379,8 @@ def main():
     cells = judge(samples, options.rounds)
     order = {op: i for i, op in enumerate(OPS)}
     cells.sort(key=lambda c: (c["mode"] != "sync", order[c["op"]], c["ranks"], c["bytes"]))
+    if options.meeting:
+        notes.add("peers' sends and operations with a root wait for those who receive (--meeting)")
     if missing := left_out(options):
         notes.add(f"not measured, above --memory {options.memory}: {'; '.join(missing)}")
     lines = summary(cells, options)

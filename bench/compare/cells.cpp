@@ -226,6 +226,10 @@ Options Parse(int argc, char** argv) {
       options.buffered = true;
       continue;
     }
+    if (name == "--meeting") {
+      options.meeting = true;
+      continue;
+    }
     if (i + 1 == argc) Bad("unknown option, or one without its value: " + name);
     const std::string value = argv[++i];
     if (name == "--ops") {

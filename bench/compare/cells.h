@@ -55,6 +55,7 @@ struct Options {
   bool check = false;
   int ranks = 0;                        // limit program
   bool buffered = false;                // hcclrun
+  bool meeting = false;                 // MPI: nobody leaves before the others have come
   int threads = 0;                      // hcclrun: ranks are threads of one process
   std::string type = "fp32";            // hcclrun and limit program; fp16 and bf16 are not checked
   size_t memory = size_t{2} << 30;      // bound on all ranks' buffers; larger cells are left out
@@ -66,7 +67,7 @@ struct Options {
 };
 
 // --ops a,b --sizes 8,1M --modes sync,batch --budget-ms X --limit-s X --check --ranks N --buffered
-// --threads N --type T --memory BYTES. Ends the process with 2 on a mistake.
+// --meeting --threads N --type T --memory BYTES. Ends the process with 2 on a mistake.
 Options Parse(int argc, char** argv);
 
 class Side {
