@@ -17,10 +17,19 @@ uint64_t OneThreadMost(const ControlHeader& header) {
   return header.oversubscribed ? kOneThreadCrowded : kOneThreadSpacious;
 }
 
-// Bytes moved above which ranks do their own shares after all: switches no longer count, while every
-// process that works for all ranks has to fault in, page by page, the memory of all of them. Where
-// ranks outnumber processors sharing is up to four times quicker below and up to half as quick above.
+// Bytes moved up to which ranks that outnumber the processors share the work: it saves switches, of
+// which there are more the more ranks share a processor. Above they do their own shares, since every
+// process that works for all ranks has to fault in, page by page, the memory of all of them. Of
+// AllGather, which is nearly all stores to others' memory, that is so from a few MiB on.
 constexpr uint64_t kSharedMost = 4 << 20;
+constexpr uint64_t kSharedMostByMany = 16 << 20;
+constexpr uint32_t kMany = 4;  // ranks of a processor
+
+uint64_t SharedMost(const ControlView& view, Op op) {
+  if (!view.header->oversubscribed) return OneThreadMost(*view.header);
+  const bool many = view.size >= kMany * view.header->processors;
+  return many && op != Op::kAllGather ? kSharedMostByMany : kSharedMost;
+}
 
 constexpr uint32_t kExecutors = 32;  // at least so many ranks may execute
 
@@ -61,10 +70,8 @@ Execution ChooseExecution(const ControlView& view, const Descriptor& own) {
   const Engine engine = static_cast<Engine>(header.engine);
   if (engine == Engine::kClassic || IsVOperation(static_cast<Op>(own.op)))
     return Execution::kEachRank;
-  const bool crowded = header.oversubscribed != 0;
   const uint64_t bytes = BytesMoved(own, view.size);
-  const uint64_t one_thread = OneThreadMost(header);
-  if (engine == Engine::kAuto && bytes > (crowded ? kSharedMost : one_thread))
+  if (engine == Engine::kAuto && bytes > SharedMost(view, static_cast<Op>(own.op)))
     return Execution::kEachRank;
   bool window = true, reachable = true;
   for (uint32_t r = 0; r < view.size; r++) {
@@ -74,7 +81,7 @@ Execution ChooseExecution(const ControlView& view, const Descriptor& own) {
     reachable = reachable && staged && !(flags & (kFlagPrivateIn | kFlagPrivateOut));
   }
   if (bytes > 0 && !window && !reachable) return Execution::kEachRank;
-  return bytes <= one_thread ? Execution::kOneThread : Execution::kAllThreads;
+  return bytes <= OneThreadMost(header) ? Execution::kOneThread : Execution::kAllThreads;
 }
 
 bool MayBeAlone(const ControlView& view, const Descriptor& own) {
