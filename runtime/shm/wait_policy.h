@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "shm/tick_scale.h"
 
 namespace hcclrun {
 
@@ -46,11 +47,16 @@ class WaitPolicy {
     }
     if (ready()) return true;
     if (first_waits_ > 0) first_waits_--;
-    int64_t before = NowNs();
+    // A look at the clock is four pages of code and data, which cost more after a switch than the look.
+    static const TickScale scale;
+    const int64_t late_ticks = scale.TicksIn(kLateYieldNs);
+    const auto now = [&] { return late_ticks ? static_cast<int64_t>(Ticks()) : NowNs(); };
+    const int64_t late = late_ticks ? late_ticks : kLateYieldNs;
+    int64_t before = now();
     for (int i = 0; i < kYields; i++) {
       sched_yield();
-      const int64_t now = NowNs();
-      if (now - std::exchange(before, now) > kLateYieldNs) {
+      const int64_t after = now();
+      if (after - std::exchange(before, after) > late) {
         if (first_waits_ > 0) return ready();
         futex_only_ = backoff_;
         backoff_ = backoff_ * 2 > kMaxBackoff ? kMaxBackoff : backoff_ * 2;
