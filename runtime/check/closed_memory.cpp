@@ -24,7 +24,9 @@
 #include "base/job.h"
 #include "base/log.h"
 #include "device/device.h"
+#include "device/memory_detail.h"
 #include "device/memory_map.h"
+#include "device/program_view.h"
 
 namespace hcclrun {
 namespace {

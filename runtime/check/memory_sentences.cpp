@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/strict_mode.h"
+#include "device/memory_detail.h"
 #include "device/memory_map.h"
 
 namespace hcclrun {

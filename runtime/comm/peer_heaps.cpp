@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/strict_mode.h"
 #include "device/memory_map.h"
+#include "device/program_view.h"
 
 namespace hcclrun {
 namespace {

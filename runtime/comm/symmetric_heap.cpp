@@ -14,7 +14,6 @@
 #include "comm/matching.h"
 #include "device/heap.h"
 #include "device/memory_map.h"
-#include "device/peer_ranges.h"
 #include "device/virtual_memory.h"
 #include "shm/lifeline.h"
 #include "shm/recorder.h"

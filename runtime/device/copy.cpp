@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "device/memory_detail.h"
 #include "device/memory_map.h"
 #include "device/stream.h"
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "device/device.h"
+#include "device/memory_detail.h"
 #include "device/memory_map.h"
 #include "device/poison.h"
 #include "device/sharing.h"

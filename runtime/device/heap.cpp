@@ -15,6 +15,7 @@
 #include "base/strict_mode.h"
 #include "device/heap_header.h"
 #include "device/memory_map.h"
+#include "device/program_view.h"
 #include "shm/budget.h"
 
 namespace hcclrun {

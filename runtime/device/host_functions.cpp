@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "device/memory_map.h"
+#include "device/program_view.h"
 #include "device/stream.h"
 
 namespace hcclrun {

@@ -10,6 +10,7 @@
 
 #include "base/strict_mode.h"
 #include "device/device.h"
+#include "device/memory_detail.h"
 #include "device/memory_map.h"
 #include "device/shared_key.h"
 

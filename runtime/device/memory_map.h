@@ -1,18 +1,9 @@
 #pragma once
 // Which device memory an address belongs to: the process-wide map of device allocations,
 // virtual-memory mappings and views of peers' heaps. Any thread. Looked at by every operation and
-// changed rarely, so readers share the lock.
-//
-// Two views. What the program knows of device memory is an address in the program's view; the library
-// reaches the same bytes in its own. Without HCCLRUN_STRICT they are one and the same. With it the
-// program's view is a second mapping without access (PROT_NONE): on hardware the host cannot touch
-// device memory either. Every entry below has program addresses; EngineView() makes the library's of
-// one, in the few places that touch memory by the program's pointer (copies, fills, value tasks, and
-// buffers of operations that have no place in an own heap).
+// changed rarely, so readers share the lock. Its addresses are the program's (device/program_view.h).
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "base/fault.h"
@@ -51,30 +42,8 @@ struct MemoryInfo {
   uint64_t number = 0;
 };
 
-// What is known of an address, for messages.
-struct MemoryDetail : FaultDetail {
-  enum class Place {
-    kUnknown,
-    kInside,      // of `memory`
-    kGone,        // of `memory`, which `ended_by` gave back
-    kReserved,    // addresses of the program's without memory behind them, `memory` is the reservation
-    kDevice,      // the memory of a device, or a view of another's, where nothing is allocated
-    kPinnedHost,  // `memory` is an allocation of aclrtMallocHost
-    kRegisteredHost,
-    kStack,  // of the calling thread
-  };
-  Place place = Place::kUnknown;
-  MemoryInfo memory;
-  const char* ended_by = nullptr;
-};
-MemoryDetail DescribeMemory(const void* address);
 // Whether [address, +bytes) has bytes of `memory`, both as the program knows them.
 bool Overlaps(const void* address, uint64_t bytes, const MemoryInfo& memory);
-// "aclrtMalloc #3 (4096 bytes at 0x7f0012340000, device 0)"
-std::string NameOf(const MemoryInfo& memory);
-
-// kNotDeviceMemory, with what the address is instead.
-Fault NotDeviceMemory(const void* address, const char* parameter);
 
 // Grows with every change of the map. What was looked up after a load of this value holds as long
 // as another load returns the same: a change counts itself (release) under the lock under which it
@@ -103,27 +72,17 @@ bool IsVacantDeviceAddress(const void* address);
 
 // Where the library reaches what the program calls `address`; host addresses are what they are.
 char* EngineView(const void* address);
-// While it lives, the program's view is open: for functions of the program that stand for kernels.
-// Does nothing without HCCLRUN_STRICT. May be nested, any thread; open is open for all threads.
-class OpenProgramView {
- public:
-  OpenProgramView();
-  ~OpenProgramView();
-  static bool IsOpen();
-};
-
-// For the signal handlers that explain an access (check/closed_memory.cpp): as DescribeMemory(), but
-// it allocates nothing and does not wait for the lock for long. False: not an address of the closed view.
-bool DescribeClosed(const void* address, MemoryDetail* detail);
-
-// Addresses for the program's view, in one range that nothing else uses, so that the addresses of
-// system calls' arguments can be told apart. A hint: null when the range is used up.
-void* NextProgramAddress(uint64_t size);
-inline constexpr uint64_t kProgramViewBegin = uint64_t{24} << 40, kProgramViewEnd = uint64_t{80} << 40;
 
 // Views of peers' heaps, so that peer pointers are valid in acl copies.
 void AddPeerView(char* base, uint64_t size);
 void RemovePeerView(char* base);
+// What peer pointers may be used for. A peer view is all of another rank's heap; the program may use those
+// parts of it that a symmetric window has, as long as it is registered. Ranges are the program's addresses,
+// and may be opened several times.
+void OpenPeerRange(char* base, uint64_t size);
+// The last time: from now on an address in it is told as given back by `ended_by`;
+// null: it never was one.
+void ClosePeerRange(char* base, uint64_t size, const char* ended_by);
 
 // ---- for device/ only ----
 

@@ -14,6 +14,7 @@
 #include "device/context.h"
 #include "device/device.h"
 #include "device/handle_table.h"
+#include "device/memory_detail.h"
 #include "device/memory_map.h"
 #include "device/reports.h"
 #include "device/stream_observers.h"

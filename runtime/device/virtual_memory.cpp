@@ -7,7 +7,9 @@
 #include "base/not_allowed.h"
 #include "base/strict_mode.h"
 #include "device/device.h"
+#include "device/memory_detail.h"
 #include "device/memory_map.h"
+#include "device/program_view.h"
 #include "device/stream.h"
 #include "shm/reservation.h"
 
