@@ -116,9 +116,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Drives or waits until everything queued so far is done; leaves asynchronous faults alone.
   void WaitQueued();
   // True when nothing is queued or running.
-  bool Idle() const;
-  // That, and Synchronize() would return no fault. Not in tasks of this stream.
-  bool Quiet() const;
+  // Read in this order: what is complete now was queued before, so equal numbers say that there was an
+  // instant without a task.
+  bool Idle() const {
+    const uint64_t completed = completed_.load(std::memory_order_acquire);
+    return completed == queued_.load(std::memory_order_acquire);
+  }
+  // That, and Synchronize() would return no fault, which is there before its task counts as complete.
+  // Not in tasks of this stream.
+  bool Quiet() const { return Idle() && !has_fault_.load(std::memory_order_acquire); }
   // Lets run what is queued and waits for nobody: see RunWhatCan(). Nothing inside user code.
   void CatchUp();
   void SetStopOnFailure(bool stop);
@@ -164,6 +170,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::shared_ptr<Stream> stream;
   };
   static uint64_t Removals();
+  // As RunsInThisThread(), of any stream.
+  static bool AnyRunsInThisThread();
   enum class Driver { kHost, kWorker, kEnqueuer };
   // kSoon: after a grace period in which a host thread may come and drive.
   enum class Wake { kNow, kSoon };

@@ -37,6 +37,11 @@ void Stream::TellWorker(Wake wake) {
   if (worker_state_ == Worker::kAsleep || wake == Wake::kNow) worker_.notify_one();
 }
 
+void Stream::Kick() {
+  Lock lock(mutex_);
+  if (!tasks_.empty() && !driven_) TellWorker(Wake::kNow);
+}
+
 bool Stream::StartWorker() {
   worker_state_ = Worker::kLooking;
   std::thread worker;
