@@ -1,10 +1,16 @@
-// The second half of a CollectiveTask: from what all ranks have posted to the run that an executor
-// advances.
+// The second half of a CollectiveTask: who begins the operation that all ranks have posted, and the
+// run that an executor advances.
 
 #include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
 
+#include "base/step.h"
+#include "base/thread_value.h"
 #include "comm/collective_task.h"
 #include "comm/matching.h"
+#include "comm/short_operation.h"
 #include "comm/thresholds.h"
 #include "comm/v_arguments.h"
 #include "device/poison.h"
@@ -36,7 +42,95 @@ bool WindowPlanFits(OpShape shape, const std::vector<Descriptor>& all) {
   return true;
 }
 
+// One that this thread has no use for at present.
+struct SpareRun {
+  std::unique_ptr<CollectiveRun> run;
+};
+
+std::unique_ptr<CollectiveRun> TakeRun() {
+  std::unique_ptr<CollectiveRun> run = std::move(ThreadValue<SpareRun>::Get().run);
+  return run ? std::move(run) : std::make_unique<CollectiveRun>();
+}
+
 }  // namespace
+
+void CollectiveTask::GiveBack(std::unique_ptr<CollectiveRun> run) {
+  ThreadValue<SpareRun>::Get().run = std::move(run);
+}
+
+// Of one operation at most one thread becomes it, however late another one tries: the word only
+// grows, since operations of a slot are opened in order.
+bool CollectiveTask::BecomeOpener() {
+  const uint64_t k = descriptor_.sequence;
+  std::atomic<uint64_t>& opener = comm_->view().slot(k).opener;
+  uint64_t seen = opener.load(std::memory_order_seq_cst);
+  return seen <= k && opener.compare_exchange_strong(seen, k + 1, std::memory_order_seq_cst);
+}
+
+Fault CollectiveTask::Begin() {
+  const ControlView& view = comm_->view();
+  const uint64_t k = descriptor_.sequence;
+  const bool may_execute = MayExecute(view, comm_->rank());
+  const bool alone = MayBeAlone(view, descriptor_);
+  execution_ = alone ? Execution::kOneThread : ChooseExecution(view, descriptor_);
+  // Sleepers that cannot go on before the operation is complete are woken then. Had it not been the
+  // operation's turn they would be woken by the completion of the one before: they have announced
+  // themselves before this thread's arrival, which they did not see, and that came before this
+  // thread's look at `completed`.
+  if (owes_notice_ && (execution_ == Execution::kEachRank || !may_execute))
+    view.header->event.Notify();
+  if (execution_ == Execution::kEachRank) return BeginOwnShare();
+  if (!may_execute) return Fault::None();
+  if (alone) return BecomeOpener() ? BeginAlone() : Fault::None();
+  // Before it may be the opener: one that fails leaves the place to others, or closes it.
+  helps_ = true;
+  run_ = TakeRun();
+  if (Fault f = PrepareRun(*run_, true)) return f;
+  if (!BecomeOpener()) return Fault::None();
+  HCCLRUN_STEP("begin.elected");
+  view.slot(k).path.store(static_cast<uint32_t>(run_->told), std::memory_order_relaxed);
+  OpenForAll(run_->run);
+  HCCLRUN_STEP("begin.opened");
+  view.header->event.Notify();
+  return Fault::None();
+}
+
+// By the opener, who alone may read the slot.
+Fault CollectiveTask::BeginAlone() {
+  HCCLRUN_STEP("begin.elected");
+  const ControlView& view = comm_->view();
+  const uint64_t k = descriptor_.sequence;
+  Slot& slot = view.slot(k);
+  Path path;
+  if (!ExecuteShort(*comm_, descriptor_, &path)) {
+    if (ChooseExecution(view, descriptor_) == Execution::kEachRank) {
+      HCCLRUN_STEP("begin.each_rank");
+      slot.each_rank.store(k + 1, std::memory_order_seq_cst);
+      view.header->event.Notify();
+      return BeginOwnShare();
+    }
+    CollectiveRun& prepared = ThreadValue<CollectiveRun>::Get();
+    if (Fault f = PrepareRun(prepared, true)) {
+      slot.opener.store(kClosed, std::memory_order_seq_cst);  // who gives up need not wait
+      return f;
+    }
+    path = prepared.told;
+    ExecuteAlone(prepared.run);
+  }
+  HCCLRUN_STEP("run.alone_done");
+  slot.path.store(static_cast<uint32_t>(path), std::memory_order_relaxed);
+  completed_ns_ = NowNs();
+  comm_->NotePath(path);
+  Complete(view, k, completed_ns_, true);
+  stage_ = Stage::kDone;
+  return Fault::None();
+}
+
+Fault CollectiveTask::BeginOwnShare() {
+  execution_ = Execution::kEachRank;
+  run_ = TakeRun();
+  return PrepareRun(*run_, false);
+}
 
 // Where this process reaches an own buffer. The user may have unmapped it since the call: the heap
 // stays mapped under every buffer but a private one, which is looked up again.

@@ -4,41 +4,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/log.h"
 #include "base/step.h"
 #include "base/strict_mode.h"
-#include "base/thread_value.h"
 #include "comm/abort.h"
 #include "comm/hccl_buffers.h"
 #include "comm/liveness.h"
 #include "comm/matching.h"
-#include "comm/short_operation.h"
 #include "comm/thresholds.h"
 #include "shm/lifeline.h"
 #include "shm/wait_policy.h"
 
 namespace hcclrun {
-namespace {
-
-// Who finds that calls differ waits so long for the others' calls before it tells.
-constexpr int64_t kGraceNs = 40'000'000;
-constexpr uint64_t kClosed = UINT64_MAX;  // Slot::opener of an operation that nobody will open
-
-// One that this thread has no use for at present.
-struct SpareRun {
-  std::unique_ptr<CollectiveRun> run;
-};
-
-std::unique_ptr<CollectiveRun> TakeRun() {
-  std::unique_ptr<CollectiveRun> run = std::move(ThreadValue<SpareRun>::Get().run);
-  return run ? std::move(run) : std::make_unique<CollectiveRun>();
-}
-
-void GiveBack(std::unique_ptr<CollectiveRun> run) {
-  if (run) ThreadValue<SpareRun>::Get().run = std::move(run);
-}
-
-}  // namespace
 
 CollectiveTask::CollectiveTask(std::shared_ptr<Communicator> comm, const Descriptor& descriptor,
                                const Buffer& in, const Buffer& out,
@@ -109,7 +85,7 @@ CollectiveTask::~CollectiveTask() {
     }
   }
   if (started_ && !settled_) comm_->DoneWith(descriptor_.sequence);
-  GiveBack(std::move(run_));
+  if (run_) GiveBack(std::move(run_));
 }
 
 bool CollectiveTask::Completed() const {
@@ -291,132 +267,9 @@ bool CollectiveTask::BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault)
   return true;
 }
 
-// Of one operation at most one thread becomes it, however late another one tries: the word only
-// grows, since operations of a slot are opened in order.
-bool CollectiveTask::BecomeOpener() {
-  const uint64_t k = descriptor_.sequence;
-  std::atomic<uint64_t>& opener = comm_->view().slot(k).opener;
-  uint64_t seen = opener.load(std::memory_order_seq_cst);
-  return seen <= k && opener.compare_exchange_strong(seen, k + 1, std::memory_order_seq_cst);
-}
-
-// Before this rank returns an error and its buffers to their owner: sees to it that nobody executes
-// the operation from now on. False if that is too late and the task has to go on. Before all have
-// arrived it takes its arrival back; afterwards it takes the opener's place, so that there never will
-// be one, or closes the barrier if each rank does its own share. If there is an opener or a share under
-// way already that is over soon, unless who executes it has died or stands still.
-bool CollectiveTask::GiveUp() {
-  const ControlView& view = comm_->view();
-  const uint64_t k = descriptor_.sequence;
-  if (stage_ == Stage::kPost || stage_ == Stage::kDone) return true;
-  if (exchanges_) return Exchange::TakeBack(view, k, comm_->rank());
-  if (Completed()) return false;
-  HCCLRUN_STEP("giveup.begin");
-  if (stage_ == Stage::kMatch) return TakeBackArrival(view, k);
-  const Deadline patience = PatienceToGiveUp(view);
-  auto wait_for = [&](auto over) {
-    while (!over() && !patience.passed())
-      view.header->event.WaitOnce(over, patience.Remaining(kPatienceSliceNs));
-  };
-  if (!EachRankExecutes()) {
-    std::atomic<uint64_t>& opener = view.slot(k).opener;
-    uint64_t seen = opener.load(std::memory_order_seq_cst);
-    while (seen <= k) {
-      if (opener.compare_exchange_weak(seen, kClosed, std::memory_order_seq_cst)) {
-        HCCLRUN_STEP("giveup.closed");
-        return true;
-      }
-    }
-    if (seen == kClosed) return true;
-    HCCLRUN_STEP("giveup.waits");
-    wait_for([this] { return Completed() || EachRankChosen(); });
-    if (!EachRankChosen()) return !Completed();
-  }
-  PhaseBarrier& barrier = view.slot(k).barrier;
-  barrier.Close();
-  HCCLRUN_STEP("giveup.barrier_closed");
-  wait_for([&] { return !barrier.ShareUnderWay(); });
-  // Over, and about to be completed by the rank that was last.
-  const bool over = run_ && run_->run.arrived && run_->run.PhaseOver();
-  return !over && !Completed();
-}
-
-// Of an operation that all have joined: whether that is known, now, to this rank.
-bool CollectiveTask::EachRankExecutes() const {
-  if (stage_ == Stage::kRun) return execution_ == Execution::kEachRank;
-  const ControlView& view = comm_->view();
-  return !MayBeAlone(view, descriptor_) &&
-         ChooseExecution(view, descriptor_) == Execution::kEachRank;
-}
-
 bool CollectiveTask::EachRankChosen() const {
   const uint64_t k = descriptor_.sequence;
   return comm_->view().slot(k).each_rank.load(std::memory_order_seq_cst) == k + 1;
-}
-
-Fault CollectiveTask::Begin() {
-  const ControlView& view = comm_->view();
-  const uint64_t k = descriptor_.sequence;
-  const bool may_execute = MayExecute(view, comm_->rank());
-  const bool alone = MayBeAlone(view, descriptor_);
-  execution_ = alone ? Execution::kOneThread : ChooseExecution(view, descriptor_);
-  // Sleepers that cannot go on before the operation is complete are woken then. Had it not been the
-  // operation's turn they would be woken by the completion of the one before: they have announced
-  // themselves before this thread's arrival, which they did not see, and that came before this
-  // thread's look at `completed`.
-  if (owes_notice_ && (execution_ == Execution::kEachRank || !may_execute))
-    view.header->event.Notify();
-  if (execution_ == Execution::kEachRank) return BeginOwnShare();
-  if (!may_execute) return Fault::None();
-  if (alone) return BecomeOpener() ? BeginAlone() : Fault::None();
-  // Before it may be the opener: one that fails leaves the place to others, or closes it.
-  helps_ = true;
-  run_ = TakeRun();
-  if (Fault f = PrepareRun(*run_, true)) return f;
-  if (!BecomeOpener()) return Fault::None();
-  HCCLRUN_STEP("begin.elected");
-  view.slot(k).path.store(static_cast<uint32_t>(run_->told), std::memory_order_relaxed);
-  OpenForAll(run_->run);
-  HCCLRUN_STEP("begin.opened");
-  view.header->event.Notify();
-  return Fault::None();
-}
-
-// By the opener, who alone may read the slot.
-Fault CollectiveTask::BeginAlone() {
-  HCCLRUN_STEP("begin.elected");
-  const ControlView& view = comm_->view();
-  const uint64_t k = descriptor_.sequence;
-  Slot& slot = view.slot(k);
-  Path path;
-  if (!ExecuteShort(*comm_, descriptor_, &path)) {
-    if (ChooseExecution(view, descriptor_) == Execution::kEachRank) {
-      HCCLRUN_STEP("begin.each_rank");
-      slot.each_rank.store(k + 1, std::memory_order_seq_cst);
-      view.header->event.Notify();
-      return BeginOwnShare();
-    }
-    CollectiveRun& prepared = ThreadValue<CollectiveRun>::Get();
-    if (Fault f = PrepareRun(prepared, true)) {
-      slot.opener.store(kClosed, std::memory_order_seq_cst);  // who gives up need not wait
-      return f;
-    }
-    path = prepared.told;
-    ExecuteAlone(prepared.run);
-  }
-  HCCLRUN_STEP("run.alone_done");
-  slot.path.store(static_cast<uint32_t>(path), std::memory_order_relaxed);
-  completed_ns_ = NowNs();
-  comm_->NotePath(path);
-  Complete(view, k, completed_ns_, true);
-  stage_ = Stage::kDone;
-  return Fault::None();
-}
-
-Fault CollectiveTask::BeginOwnShare() {
-  execution_ = Execution::kEachRank;
-  run_ = TakeRun();
-  return PrepareRun(*run_, false);
 }
 
 void CollectiveTask::FinishShared() {
@@ -446,30 +299,6 @@ void CollectiveTask::Finish() {
   comm_->NotePath(run_->told);
   Leave(view, k);
   stage_ = Stage::kDone;
-}
-
-Fault CollectiveTask::Trouble() {
-  const ControlView& view = comm_->view();
-  const uint64_t k = descriptor_.sequence;
-  if (Fault f = comm_->AsyncFault()) {
-    // "this rank was at" is this operation, whatever the communicator has completed.
-    f.n[f.kind == FaultKind::kExecTimeout ? 0 : 2] = k;
-    return f;
-  }
-  // Until all have posted, a rank that left may have posted before; afterwards it still
-  // owes its share.
-  const bool matched = stage_ == Stage::kTurn || stage_ == Stage::kRun;
-  uint32_t gone = matched ? FirstGone(view) : CannotPost(view, k);
-  if (gone != kNoRank && !CanGoOn()) {
-    // Because of another one perhaps, whose end was noted before.
-    if (AbortOf(view).cause != AbortCause::kNone) return Trouble();
-    return OperationFault(FaultKind::kRankExited, view, comm_->name(), comm_->rank(), k, gone);
-  }
-  if (deadline_.passed() && !CanGoOn()) {
-    Lifeline::AskForReport(ReportCause::kExecTimeout);
-    return LateFault();
-  }
-  return Fault::None();
 }
 
 Task::Progress CollectiveTask::Advance(Fault* fault) {
@@ -549,73 +378,6 @@ void CollectiveTask::WaitForProgress(int64_t limit_ns) {
     limit_ns = std::clamp<int64_t>(differs_since_ns_ + kGraceNs - NowNs(), 0, limit_ns);
   header->event.WaitOnce(ready, deadline_.Remaining(limit_ns));
   NoteWaiting(false);
-}
-
-// The lowest rank that is there speaks for all: they would all say the same.
-void CollectiveTask::NoteStall() const {
-  if (stage_ == Stage::kPost || !waiting_ || !comm_->stall().Due(waiting_since_ns_)) return;
-  const ControlView& view = comm_->view();
-  for (uint32_t r = 0; r < comm_->rank(); r++) {
-    if (HasPosted(view, descriptor_.sequence, r)) return;
-  }
-  TellStall(LateFault());
-}
-
-// With what all ranks of the communicator called.
-Fault CollectiveTask::FaultOfAll(FaultKind kind) const {
-  const uint64_t k = descriptor_.sequence;
-  auto claim = [weak = comm_->weak_from_this(), k] {
-    const std::shared_ptr<Communicator> comm = weak.lock();
-    return comm ? ClaimTelling(comm->view(), k, comm->rank()) : kNoRank;
-  };
-  return OperationFault(kind, comm_->view(), comm_->name(), comm_->rank(), k, kNoRank,
-                        match_ ? &*match_ : nullptr, std::move(claim));
-}
-
-// Two calls that differ do not show which rank is the odd one: who tells looks at as many as it can
-// soon have. Nothing that makes waiting pointless is waited through.
-bool CollectiveTask::OthersMayCome() const {
-  const ControlView& view = comm_->view();
-  const uint64_t k = descriptor_.sequence;
-  const int64_t now = NowNs();
-  if (differs_since_ns_ == 0) differs_since_ns_ = now;
-  if (now - differs_since_ns_ >= kGraceNs || deadline_.passed() ||
-      AbortOf(view).cause != AbortCause::kNone || FirstGone(view) != kNoRank ||
-      CannotPost(view, k) != kNoRank)
-    return false;
-  for (uint32_t r = 0; r < view.size; r++) {
-    if (!HasPosted(view, k, r)) return true;
-  }
-  return false;
-}
-
-Fault CollectiveTask::LateFault() const {
-  Fault f = FaultOfAll(FaultKind::kExecTimeout);
-  f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
-  return f;
-}
-
-// For the launcher's verdict and its reports: what this rank sleeps for.
-void CollectiveTask::NoteWaiting(bool begins) const {
-  if (!Lifeline::Activity()) return;
-  const ControlView& view = comm_->view();
-  const uint64_t k = descriptor_.sequence;
-  Waiting w;
-  w.comm = comm_->record();
-  w.sequence = k;
-  w.kind = stage_ == Stage::kRun ? WaitKind::kRun : WaitKind::kCollective;
-  if (stage_ == Stage::kTurn) {
-    w.kind = WaitKind::kTurn;
-    w.target = view.header->done.completed.load(std::memory_order_relaxed);
-  } else if (stage_ == Stage::kPost) {  // for the operation that has the slot
-    w.kind = WaitKind::kTurn;
-    w.target = view.slot(k).epoch.load(std::memory_order_relaxed);
-  }
-  for (uint32_t r = 0; begins && stage_ == Stage::kMatch && r < comm_->size(); r++) {
-    if (!HasPosted(view, k, r)) w.AddMissing(r);
-  }
-  Lifeline::NoteWaiting(w.missing, w.missing ? comm_->job_rank(w.ranks[0]) : -1);
-  if (begins) Recorder::Wait(waiter, w);
 }
 
 }  // namespace hcclrun

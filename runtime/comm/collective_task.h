@@ -70,6 +70,9 @@ class CollectiveTask : public Task {
   const char* Name() const override { return CallName(static_cast<CallId>(descriptor_.call)); }
 
  private:
+  // Who finds that calls differ waits so long for the others' calls before it tells.
+  static constexpr int64_t kGraceNs = 40'000'000;
+  static constexpr uint64_t kClosed = UINT64_MAX;  // Slot::opener of an operation nobody will open
   enum class Stage {
     kPost,   // until the slot is free
     kMatch,  // until all ranks have posted
@@ -90,6 +93,8 @@ class CollectiveTask : public Task {
   Fault Begin();
   Fault BeginAlone();
   Fault BeginOwnShare();
+  // For the thread's next operation.
+  static void GiveBack(std::unique_ptr<CollectiveRun> run);
   bool BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault);
   bool BecomeOpener();
   bool GiveUp();
