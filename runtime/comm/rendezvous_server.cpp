@@ -10,7 +10,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <new>
 #include <string>
 #include <thread>
 
@@ -18,18 +17,16 @@
 #include "base/clock.h"
 #include "base/quiet_thread.h"
 #include "base/rank_list.h"
-#include "base/settings.h"
 #include "base/step.h"
 #include "comm/control_block.h"
+#include "comm/control_filling.h"
 #include "comm/rendezvous.h"
 #include "shm/lifeline.h"
 #include "shm/memory_object.h"
 #include "shm/process_watch.h"
-#include "shm/processors.h"
 #include "shm/socket.h"
 
 namespace hcclrun {
-
 namespace {
 
 constexpr int64_t kReplyPatienceMs = 10'000;
@@ -333,7 +330,9 @@ class Server {
     if (Fault f = control_.EnsurePages(0, ControlView::FixedBytesFor(ranks_))) return f;
     Result<boost::interprocess::mapped_region> region = control_.Map();
     if (!region.ok()) return region.fault();
-    FillControl(region->get_address(), bytes);
+    std::vector<Hello> hellos;
+    for (const Client& c : clients_) hellos.push_back(c.hello);
+    FillControl(region->get_address(), bytes, hellos);
 
     std::vector<int> heaps;
     for (Client& c : clients_) heaps.push_back(c.heap.get());
@@ -351,52 +350,6 @@ class Server {
       }
     }
     return Fault::None();
-  }
-
-  void FillControl(void* base, uint64_t bytes) {
-    ControlView view = ControlView::At(base, ranks_);
-    ControlHeader* header = new (view.header) ControlHeader();
-    header->magic = kControlMagic;
-    header->layout = kLayoutVersion;
-    header->ranks = ranks_;
-    header->bytes = bytes;
-    std::vector<pid_t> processes;
-    for (const Client& c : clients_) processes.push_back(c.hello.pid);
-    const uint32_t told = Settings::Get().processors;
-    header->processors = told ? told : ProcessorCount(processes);
-    header->oversubscribed = ranks_ > header->processors;
-    header->engine = static_cast<uint32_t>(Settings::Get().engine);
-    header->accumulate_fp32 = Settings::Get().accumulate_fp32;
-    for (uint32_t r = 0; r < ranks_; r++) {
-      const Hello& h = clients_[r].hello;
-      RankRecord* record = new (&view.ranks[r]) RankRecord();
-      record->pid = h.pid;
-      record->device = h.device;
-      record->heap_uid = h.heap_uid;
-      record->heap_bytes = h.heap_bytes;
-      record->stage_a = h.stage_a;
-      record->stage_b = h.stage_b;
-      record->stage_bytes = h.stage_bytes;
-      record->server = h.server;
-      record->pod = FirstInPodOf(r);
-    }
-    for (uint32_t s = 0; s < kRingSlots; s++) {
-      Slot* slot = new (&view.slots[s]) Slot();
-      // Published by the packet that carries the descriptor.
-      slot->epoch.store(s, std::memory_order_relaxed);
-    }
-  }
-
-  // The lowest rank in the SuperPoD of rank r, which names it. HCCL_LOGIC_SUPERPOD_ID splits a
-  // SuperPoD (semantics E), it does not join two.
-  uint32_t FirstInPodOf(uint32_t r) const {
-    const Hello& h = clients_[r].hello;
-    for (uint32_t first = 0; first < r; first++) {
-      const Hello& other = clients_[first].hello;
-      if (other.superpod == h.superpod && strcmp(other.logic_superpod, h.logic_superpod) == 0)
-        return first;
-    }
-    return r;
   }
 
   Fault AwaitReady() {
