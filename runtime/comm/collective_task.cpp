@@ -123,7 +123,7 @@ bool CollectiveTask::Prepare(const void* order) {
   return !exchanges_ && order == Order() && (stage_ != Stage::kPost || TryPostNow());
 }
 
-bool CollectiveTask::CanGoOn() const {
+bool CollectiveTask::CanGoOn() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
   switch (stage_) {

@@ -82,7 +82,9 @@ class CollectiveTask : public Task {
   };
 
   Progress Go(Fault* fault);
-  bool CanGoOn() const;
+  // Both remember what they have seen.
+  bool CanGoOn();
+  bool OthersMayCome();
   bool TryPostNow(bool* last = nullptr);
   bool PostExchange(Fault* fault);
   bool EndExchange(Fault* fault);
@@ -115,7 +117,6 @@ class CollectiveTask : public Task {
   void NoteStall() const;
   Fault LateFault() const;  // who is missing, and how long this rank has waited
   Fault FaultOfAll(FaultKind kind) const;
-  bool OthersMayCome() const;
 
   std::shared_ptr<Communicator> comm_;
   Descriptor descriptor_;
@@ -132,7 +133,7 @@ class CollectiveTask : public Task {
   bool waiting_ = false;  // deadline_ is set: it has slept
   bool slept_ = false;    // since the last look at what may have gone wrong
   int64_t waiting_since_ns_ = 0;
-  mutable int64_t differs_since_ns_ = 0;  // when this rank found that the calls differ
+  int64_t differs_since_ns_ = 0;  // when this rank found that the calls differ
   int64_t completed_ns_ = 0;
   Execution execution_ = Execution::kEachRank;  // from kRun on
   // This thread was the last to post and has not woken the others: it goes on at once, and what they
@@ -140,7 +141,7 @@ class CollectiveTask : public Task {
   bool owes_notice_ = false;
   bool helps_ = false;                  // kAllThreads: run_ is there
   bool exchanges_ = false;              // goes from kMatch to kDone
-  mutable Exchange exchange_;           // remembers whom it has met
+  Exchange exchange_;                   // remembers whom it has met
   std::unique_ptr<CollectiveRun> run_;  // from kRun on, but for an operation that is done alone
 };
 

@@ -110,7 +110,7 @@ Fault CollectiveTask::FaultOfAll(FaultKind kind) const {
 
 // Two calls that differ do not show which rank is the odd one: who tells looks at as many as it can
 // soon have. Nothing that makes waiting pointless is waited through.
-bool CollectiveTask::OthersMayCome() const {
+bool CollectiveTask::OthersMayCome() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;
   const int64_t now = NowNs();
