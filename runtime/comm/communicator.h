@@ -65,6 +65,7 @@ struct OpRequest {
   const void* in = nullptr;
   void* out = nullptr;
   std::shared_ptr<const VArguments> v;  // V operations, instead of count
+  bool refused_at_once = false;         // ExchangeNow() has been asked and said no
 };
 
 // One send or receive of a call.

@@ -140,7 +140,7 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
     if (Fault f = CheckStrict(*this, request)) return f;
   }
   std::lock_guard<IssueLock> lock(issuing_);
-  if (ExchangeNow(request, *stream, 0)) return Fault::None();
+  if (!request.refused_at_once && ExchangeNow(request, *stream, 0)) return Fault::None();
   PrefetchToPost(view(), next_sequence_, rank_);
   Buffer in, out;
   if (!IsKnown(request.in, extents.in_bytes, &in)) {

@@ -1,5 +1,7 @@
 // HCCL operations: the checks of semantics C.1 in its order, then Communicator::Submit.
 
+#include <utility>
+
 #include "base/not_allowed.h"
 #include "base/raw_value.h"
 #include "collective/types.h"
@@ -41,8 +43,8 @@ Fault SubmitRooted(const OpRequest& request, const std::shared_ptr<Communicator>
   return Submit(request, comm, stream);
 }
 
-Fault SubmitRooted(const OpRequest& request, HcclComm comm, aclrtStream stream) {
-  if (ExchangeNow(request, comm, stream)) return Fault::None();
+Fault SubmitRooted(OpRequest&& request, HcclComm comm, aclrtStream stream) {
+  if (ExchangeNow(&request, comm, stream)) return Fault::None();
   Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
   return c.ok() ? SubmitRooted(request, *c, stream) : c.fault();
 }
@@ -63,7 +65,7 @@ HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataT
     OpRequest r =
         Request(Op::kAllReduce, CallId::HcclAllReduce, RawValue(dataType), count, sendBuf, recvBuf);
     r.reduce_op = static_cast<ReduceOp>(RawValue(op));
-    return Submit(r, comm, stream);
+    return Submit(std::move(r), comm, stream);
   });
 }
 
@@ -81,7 +83,7 @@ HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount,
     OpRequest r = Request(Op::kReduceScatter, CallId::HcclReduceScatter, RawValue(dataType),
                           recvCount, sendBuf, recvBuf);
     r.reduce_op = static_cast<ReduceOp>(RawValue(op));
-    return Submit(r, comm, stream);
+    return Submit(std::move(r), comm, stream);
   });
 }
 
@@ -138,7 +140,7 @@ HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint3
     OpRequest r =
         Request(Op::kBroadcast, CallId::HcclBroadcast, RawValue(dataType), count, buf, buf);
     r.root = root;
-    return SubmitRooted(r, comm, stream);
+    return SubmitRooted(std::move(r), comm, stream);
   });
 }
 
@@ -155,7 +157,7 @@ HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType
         Request(Op::kReduce, CallId::HcclReduce, RawValue(dataType), count, sendBuf, recvBuf);
     r.reduce_op = static_cast<ReduceOp>(RawValue(op));
     r.root = root;
-    return SubmitRooted(r, comm, stream);
+    return SubmitRooted(std::move(r), comm, stream);
   });
 }
 
@@ -169,7 +171,7 @@ HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDat
     OpRequest r =
         Request(Op::kScatter, CallId::HcclScatter, RawValue(dataType), recvCount, sendBuf, recvBuf);
     r.root = root;
-    if (MayMove(RawValue(dataType)) && ExchangeNow(r, comm, stream)) return Fault::None();
+    if (MayMove(RawValue(dataType)) && ExchangeNow(&r, comm, stream)) return Fault::None();
     Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
     if (!c.ok()) return c.fault();
     if ((*c)->rank() == root && !sendBuf) return Null("sendBuf");

@@ -60,10 +60,12 @@ bool AtOnce(HcclComm comm, aclrtStream stream, Call call) {
   return call(*c, *known);
 }
 
-// For operations of a few bytes, mostly: done, and in order. False: nothing has happened.
-inline bool ExchangeNow(const OpRequest& request, HcclComm comm, aclrtStream stream) {
-  return request.count <= kExchangeBytes && AtOnce(comm, stream, [&](Communicator& c, Stream& s) {
-           return c.ExchangeNow(request, s, Recorder::Entered());
+// For operations of a few bytes, mostly: done, and in order. False: nothing has happened, and the request
+// knows whether it was refused.
+inline bool ExchangeNow(OpRequest* request, HcclComm comm, aclrtStream stream) {
+  return request->count <= kExchangeBytes && AtOnce(comm, stream, [&](Communicator& c, Stream& s) {
+           request->refused_at_once = !c.ExchangeNow(*request, s, Recorder::Entered());
+           return !request->refused_at_once;
          });
 }
 
@@ -74,8 +76,8 @@ inline bool TransferNow(CallId call, const TransferRequest& request, HcclComm co
   });
 }
 
-inline Fault Submit(const OpRequest& request, HcclComm comm, aclrtStream stream) {
-  if (ExchangeNow(request, comm, stream)) return Fault::None();
+inline Fault Submit(OpRequest&& request, HcclComm comm, aclrtStream stream) {
+  if (ExchangeNow(&request, comm, stream)) return Fault::None();
   Result<std::shared_ptr<Communicator>> c = FindCommunicator(comm);
   return c.ok() ? Submit(request, *c, stream) : c.fault();
 }
