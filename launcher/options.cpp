@@ -101,13 +101,21 @@ std::string GdbRank(const char* text, int* rank) {
   return BadValue("--gdb", text, "the number of a rank");
 }
 
-std::string Mishap(const char* option, Injection::What what, const char* text, Options* o) {
+// `texts`: for JoinInjections().
+std::string Mishap(const char* option, Injection::What what, const char* text,
+                   std::vector<Injection>* mishaps, std::vector<std::string>* texts) {
   Injection injection;
   const std::string error = ParseInjection(text, what, &injection);
   if (!error.empty()) return absl::StrCat(option, " ", text, ": ", error);
-  o->mishaps.push_back(absl::StrCat(what == Injection::What::kKill ? "kill:" : "delay:", text));
-  o->mishap_rank = std::max(o->mishap_rank, injection.rank);
+  mishaps->push_back(injection);
+  texts->push_back(absl::StrCat(what == Injection::What::kKill ? "kill:" : "delay:", text));
   return "";
+}
+
+int HighestRank(const std::vector<Injection>& mishaps) {
+  int highest = -1;
+  for (const Injection& mishap : mishaps) highest = std::max(highest, mishap.rank);
+  return highest;
 }
 
 std::string Mpi(const std::string& text, MpiChoice* choice) {
@@ -169,6 +177,7 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   ParsedOptions parsed;
   Options& o = parsed.options;
   std::string servers, superpods;
+  std::vector<std::string> mishaps;
   optind = 0;  // glibc: start over, also for a second command line in one process
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "+:n:x:vh", kLongOptions, nullptr)) != -1;) {
@@ -253,10 +262,10 @@ ParsedOptions ParseOptions(int argc, char** argv) {
         parsed.error = GdbRank(optarg, &o.gdb_rank);
         break;
       case kKill:
-        parsed.error = Mishap("--kill", Injection::What::kKill, optarg, &o);
+        parsed.error = Mishap("--kill", Injection::What::kKill, optarg, &o.mishaps, &mishaps);
         break;
       case kDelay:
-        parsed.error = Mishap("--delay", Injection::What::kDelay, optarg, &o);
+        parsed.error = Mishap("--delay", Injection::What::kDelay, optarg, &o.mishaps, &mishaps);
         break;
       case ':':
         parsed.error = absl::StrCat(argv[optind - 1], " needs a value; see hcclrun --help");
@@ -278,14 +287,13 @@ ParsedOptions ParseOptions(int argc, char** argv) {
     parsed.error = absl::StrCat("--gdb ", o.gdb_rank, ": the job has the ranks 0 to ", o.ranks - 1);
   } else if (!o.report.empty() && o.report == o.trace) {
     parsed.error = absl::StrCat("--report and --trace both name ", o.report, "; give each a file");
-  } else if (o.mishap_rank >= o.ranks) {
-    parsed.error = absl::StrCat("--kill or --delay of rank ", o.mishap_rank,
+  } else if (HighestRank(o.mishaps) >= o.ranks) {
+    parsed.error = absl::StrCat("--kill or --delay of rank ", HighestRank(o.mishaps),
                                 ": the job has the ranks 0 to ", o.ranks - 1);
   }
   // Before the user's, which win.
-  if (!o.mishaps.empty())
-    o.variables.insert(o.variables.begin(),
-                       absl::StrCat(kEnvInject, "=", JoinInjections(o.mishaps)));
+  if (!mishaps.empty())
+    o.variables.insert(o.variables.begin(), absl::StrCat(kEnvInject, "=", JoinInjections(mishaps)));
   return parsed;
 }
 

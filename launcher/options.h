@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/injection.h"
 #include "base/topology.h"
 
 namespace hcclrun {
@@ -28,8 +29,7 @@ struct Options {
   std::vector<std::string> variables;  // NAME=VALUE
   MpiChoice mpi = MpiChoice::kAuto;
   int gdb_rank = -1;  // the rank that runs under gdb; -1 = none
-  std::vector<std::string> mishaps;  // "kill:..." and "delay:..." (base/injection.h)
-  int mishap_rank = -1;              // the highest rank in them
+  std::vector<Injection> mishaps;  // --kill and --delay; also among the variables
   bool bind = false;  // each rank to a processor of its own
   bool verbose = false;
   std::string report, trace;  // files; empty = none

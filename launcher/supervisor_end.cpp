@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "launcher/debugger.h"
@@ -408,8 +407,8 @@ void Supervisor::Judge() {
       facts_.exit_code = ExitCodeOf(facts_.status);
       facts_.ranks[first] = Snapshot()[first];
       facts_.out_of_memory = OomKills() > oom_kills_at_start_;
-      facts_.as_asked = absl::c_any_of(options_.mishaps, [&](const std::string& mishap) {
-        return absl::StartsWith(mishap, absl::StrCat("kill:", facts_.rank, ":"));
+      facts_.as_asked = absl::c_any_of(options_.mishaps, [&](const Injection& mishap) {
+        return mishap.what == Injection::What::kKill && mishap.rank == facts_.rank;
       });
       uint64_t culprit_at = std::get<1>(key(ranks_[first])), earliest = culprit_at;
       for (size_t i = 0; i < ranks_.size(); i++) {
