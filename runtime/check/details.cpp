@@ -282,6 +282,16 @@ static std::string WhyNotThere(const std::vector<Call>& calls) {
   return absl::StrCat(Ranks(stopped), stopped.size() == 1 ? " is" : " are", " stopped by a signal");
 }
 
+// "rank 3", with where it is in the job.
+template <class Call>
+static std::string RankAmong(const std::vector<Call>& calls, uint32_t rank) {
+  std::string who = absl::StrCat("rank ", rank);
+  for (const Call& c : calls) {
+    if (c.position.rank == rank) absl::StrAppend(&who, InJob(c.position));
+  }
+  return who;
+}
+
 std::string ToldElsewhere(const Fault& f) {
   const OpDetail* op = OpOf(f);
   const WindowDetail* window = WindowOf(f);
@@ -291,28 +301,24 @@ std::string ToldElsewhere(const Fault& f) {
                                                    : nullptr;
   const uint32_t teller = claim ? claim() : kNoRank;
   if (teller == kNoRank) return "";
-  std::string who = absl::StrCat("rank ", teller);
   if (window) {
-    for (const WindowDetail::Call& c : window->calls) {
-      if (c.position.rank == teller) absl::StrAppend(&who, InJob(c.position));
-    }
     return absl::StrCat("registration #", f.n[0] + 1, " of communicator ", window->communicator,
                         f.kind == FaultKind::kWindowMissingRank ? " waited too long for other ranks"
                                                                 : " differs between ranks",
-                        ". The message of ", who, " has the whole of it");
+                        ". The message of ", RankAmong(window->calls, teller),
+                        " has the whole of it");
   }
   std::string called;
   for (const OpDetail::Call& c : op->calls) {
-    if (c.position.rank == teller) absl::StrAppend(&who, InJob(c.position));
     if (c.posted && c.position.rank == op->own_rank)
       called = absl::StrCat("; this rank called ", CallText(c.descriptor));
   }
-  return absl::StrCat("operation #", op->sequence + 1, " of communicator ", op->communicator,
-                      f.kind == FaultKind::kExecTimeout ? " waited too long for other ranks"
-                      : f.kind == FaultKind::kWindowOffsets
-                          ? " has its buffers at different window offsets"
-                          : " differs between ranks",
-                      called, ". The message of ", who, " has the whole of it");
+  return absl::StrCat(
+      "operation #", op->sequence + 1, " of communicator ", op->communicator,
+      f.kind == FaultKind::kExecTimeout     ? " waited too long for other ranks"
+      : f.kind == FaultKind::kWindowOffsets ? " has its buffers at different window offsets"
+                                            : " differs between ranks",
+      called, ". The message of ", RankAmong(op->calls, teller), " has the whole of it");
 }
 
 std::string ExecTimeoutSentence(const Fault& f, bool still) {
