@@ -30,8 +30,8 @@ void LeaveOuterJob();
 // The same for every rank: identity, size, device count, servers, library path.
 void SetJobVariables(const JobIdentity& identity, int size, int device_count,
                      const Topology& topology, Environment* environment);
-// RANK, RANK_ID, HCCLRUN_RANK; LOCAL_RANK and LOCAL_WORLD_SIZE on its server; DEVICE_ID = LOCAL_RANK
-// modulo the device count.
+// RANK, RANK_ID, HCCLRUN_RANK; LOCAL_RANK and LOCAL_WORLD_SIZE on its server; DEVICE_ID =
+// LOCAL_RANK modulo the device count.
 void SetRankVariables(int rank, int size, int device_count, const Topology& topology,
                       Environment* environment);
 // `assignments` are NAME=VALUE with {rank} and {size}; they win over everything.

@@ -1,8 +1,8 @@
 #pragma once
 // A small second process that outlives a launcher which is killed: it then ends every process of
-// the job, including those that neither are direct children nor have loaded the library, and removes
-// the job's rank table. It sleeps in read() until then, holds no descriptor but its end of a pipe, and
-// is a session of its own, so that Ctrl-C does not reach it.
+// the job, including those that neither are direct children nor have loaded the library, and
+// removes the job's rank table. It sleeps in read() until then, holds no descriptor but its end of
+// a pipe, and is a session of its own, so that Ctrl-C does not reach it.
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// --a3-report: what of a run would break on an A3 although it works here, or end there without a word.
-// Pure.
+// --a3-report: what of a run would break on an A3 although it works here, or end there without a
+// word. Pure.
 
 #include <string>
 #include <vector>

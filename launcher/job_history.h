@@ -1,8 +1,8 @@
 #pragma once
-// What the ranks did and wait for, as plain data: the launcher's private copy of the flight recorder
-// (shm/recorder.h) at one moment. Everything that reports say comes from here. The numbers come from
-// memory that ranks can write: names and enumerations are looked up with care, and nothing is used
-// as an index unchecked.
+// What the ranks did and wait for, as plain data: the launcher's private copy of the flight
+// recorder (shm/recorder.h) at one moment. Everything that reports say comes from here. The numbers
+// come from memory that ranks can write: names and enumerations are looked up with care, and
+// nothing is used as an index unchecked.
 
 #include <cstdint>
 #include <string>
@@ -16,8 +16,8 @@
 
 namespace hcclrun {
 
-// Times are NowNs(), 0 = not yet. In a copy of the recorder called <= posted <= started <= finished,
-// and nobody has started before all have posted.
+// Times are NowNs(), 0 = not yet. In a copy of the recorder called <= posted <= started <=
+// finished, and nobody has started before all have posted.
 struct RecordedCall {
   uint64_t number = 0;
   OperationRecord::Kind kind = OperationRecord::kCollective;
@@ -106,8 +106,8 @@ class JobHistory {
   const RankHistory& rank(int number) const { return ranks[static_cast<size_t>(number)]; }
 
  private:
-  // By key and rank of the communicator: the rank of the job, and the place in its list. Made by the
-  // first look-up, after which communicators must not change.
+  // By key and rank of the communicator: the rank of the job, and the place in its list. Made by
+  // the first look-up, after which communicators must not change.
   using Place = std::pair<size_t, size_t>;
   struct Members {
     std::unordered_map<uint32_t, Place> places;

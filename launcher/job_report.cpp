@@ -264,8 +264,8 @@ namespace {
 
 constexpr int64_t kReaderPatienceMs = 2'000;
 
-// Which of the launcher's own outputs is that file (/dev/stdout, say); -1: none. It is written on, not
-// anew: what the ranks have said stands in it.
+// Which of the launcher's own outputs is that file (/dev/stdout, say); -1: none. It is written on,
+// not anew: what the ranks have said stands in it.
 int OwnOutput(const std::string& path) {
   struct stat wanted, own;
   if (stat(path.c_str(), &wanted) != 0 || !S_ISREG(wanted.st_mode)) return -1;

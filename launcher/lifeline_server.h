@@ -42,8 +42,8 @@ class LifelineServer {
 
   LifelineServer(EventLoop* loop, Listener* listener);
   ~LifelineServer();
-  // `page`, with the flight recorder behind it, stays the caller's and outlives this object. What is
-  // used as an index or a place, also of the page's constants, is the launcher's own copy.
+  // `page`, with the flight recorder behind it, stays the caller's and outlives this object. What
+  // is used as an index or a place, also of the page's constants, is the launcher's own copy.
   Fault Start(const JobIdentity& identity, JobPage* page, int page_fd, uint32_t ranks,
               const RecorderLayout& recorder);
   void SendOrder(int connection, const ShimOrder& order);

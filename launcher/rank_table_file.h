@@ -9,8 +9,8 @@
 
 namespace hcclrun {
 
-// The table's text. Every server has the devices 0, 1, ...; `superpods`: form "1.2", with SuperPoDs,
-// otherwise "1.0". `device_count` numbers devices within a SuperPoD.
+// The table's text. Every server has the devices 0, 1, ...; `superpods`: form "1.2", with
+// SuperPoDs, otherwise "1.0". `device_count` numbers devices within a SuperPoD.
 std::string RankTableText(const Topology& topology, uint32_t device_count, bool superpods);
 
 // In the folder for temporary files, with a name that HcclCommInitClusterInfo accepts.

@@ -37,9 +37,9 @@ Signals::Signals() {
   sigset_t handled;
   sigemptyset(&handled);
   for (int s : {SIGCHLD, SIGCONT}) sigaddset(&handled, s);
-  // A shell that starts a command with & may ignore SIGINT and SIGQUIT on its behalf, so that Ctrl-C
-  // does not reach it. Ctrl-\ asks for a report here, which does no harm, and a kill -QUIT of a job
-  // in the background is the way to one.
+  // A shell that starts a command with & may ignore SIGINT and SIGQUIT on its behalf, so that
+  // Ctrl-C does not reach it. Ctrl-\ asks for a report here, which does no harm, and a kill -QUIT
+  // of a job in the background is the way to one.
   struct sigaction answer = {};
   answer.sa_handler = SIG_DFL;
   sigaction(SIGQUIT, &answer, &quit_at_start_);

@@ -16,8 +16,9 @@
 namespace hcclrun {
 namespace {
 
-// Lanes of streams come behind those of threads, whose numbers are the system's. A stream has several
-// when it executes several transfers of a batch at once: slices of one lane must not overlap.
+// Lanes of streams come behind those of threads, whose numbers are the system's. A stream has
+// several when it executes several transfers of a batch at once: slices of one lane must not
+// overlap.
 constexpr uint64_t kStreamLane = uint64_t{1} << 32;
 constexpr uint64_t kLanesOfStream = uint64_t{1} << 10;
 constexpr int64_t kMarkNs = 1'000;  // the width of a call on its thread's lane, where there is room

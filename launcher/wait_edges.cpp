@@ -57,8 +57,8 @@ class Builder {
     graph_.edges.push_back({from, to, kind, key, std::move(what), std::move(needs)});
   }
 
-  // The thread that should make the rank's next call on the communicator: the one that made the last
-  // one, or the only one there is.
+  // The thread that should make the rank's next call on the communicator: the one that made the
+  // last one, or the only one there is.
   size_t ThreadOf(int rank, uint32_t comm) {
     const RankHistory& history = Rank(rank);
     for (auto it = history.calls.rbegin(); it != history.calls.rend(); ++it) {
@@ -72,7 +72,8 @@ class Builder {
   }
 
   // The edge from `from` to what rank `member` of the communicator does instead of its call `call`,
-  // which it has queued behind something, or not made. `queued` precedes its name, `has_not` follows it.
+  // which it has queued behind something, or not made. `queued` precedes its name, `has_not`
+  // follows it.
   void NeedsCall(size_t from, WaitEdge::Kind kind, const RecordedCommunicator& c, uint32_t member,
                  const RecordedCall* call, const std::string& what, const std::string& queued,
                  const std::string& has_not) {
@@ -101,7 +102,8 @@ class Builder {
                                    ? history_.FindCall(known.rank, known.communicator->id,
                                                        OperationRecord::kCollective, sequence)
                                    : nullptr;
-    // Histories are copied one after the other, and the list of those that were missed may be older.
+    // Histories are copied one after the other, and the list of those that were missed may be
+    // older.
     if (call && (call->posted_ns != 0 || call->over()) && !call->fault) return;
     NeedsCall(from, kind, c, member, call, what, "which ",
               !call && known.rank >= 0 && known.communicator->called > sequence

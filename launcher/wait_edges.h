@@ -1,6 +1,6 @@
 #pragma once
-// The nodes and edges of a WaitGraph: what every waiting thread and stream needs, by the kind of its
-// wait.
+// The nodes and edges of a WaitGraph: what every waiting thread and stream needs, by the kind of
+// its wait.
 
 #include "launcher/wait_graph.h"
 

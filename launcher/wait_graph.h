@@ -5,9 +5,9 @@
 // behind it waits with it). An edge leads from one that waits to one without whose progress it can
 // not go on: from a collective to what the missing ranks do instead, from a send to what keeps its
 // receiver busy, from an event's wait to the stream of its record, from a thread to the stream it
-// synchronises. Since every one of them is needed, a cycle is a deadlock. A node to which edges lead
-// and from which none does holds the others up: it runs, or is outside the library, or has ended.
-// Those ahead are not to blame.
+// synchronises. Since every one of them is needed, a cycle is a deadlock. A node to which edges
+// lead and from which none does holds the others up: it runs, or is outside the library, or has
+// ended. Those ahead are not to blame.
 
 #include <cstdint>
 #include <string>

@@ -61,8 +61,8 @@ struct Options {
   size_t memory = size_t{2} << 30;      // bound on all ranks' buffers; larger cells are left out
   std::vector<Cell> Cells(int ranks) const;
   Extent Largest(int ranks) const;  // `out` for all operations of a batch
-  // Of a program that would not do what they say: ends the process with 2 where --buffered or --threads
-  // was given, or, unless it knows `types`, a --type.
+  // Of a program that would not do what they say: ends the process with 2 where --buffered or
+  // --threads was given, or, unless it knows `types`, a --type.
   void Refuse(const char* whose, bool types) const;
 };
 

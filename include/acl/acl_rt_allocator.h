@@ -42,10 +42,10 @@ ACL_FUNC_VISIBILITY aclError aclrtAllocatorSetGetAddrFromBlockFuncToDesc(
 
 /*
  * Makes the described allocator that of a stream, in place of an earlier one; the object and all
- * functions but the advising one must be set, the stream not be NULL (ACL_ERROR_INVALID_PARAM). There
- * are no operators here that would ask for memory: the registration is kept, and Get returns it.
- * Get needs all outputs; ACL_ERROR_RT_PARAM_INVALID for a stream without an allocator. Unregister
- * succeeds without one.
+ * functions but the advising one must be set, the stream not be NULL (ACL_ERROR_INVALID_PARAM).
+ * There are no operators here that would ask for memory: the registration is kept, and Get returns
+ * it. Get needs all outputs; ACL_ERROR_RT_PARAM_INVALID for a stream without an allocator.
+ * Unregister succeeds without one.
  */
 ACL_FUNC_VISIBILITY aclError aclrtAllocatorRegister(aclrtStream stream,
                                                     aclrtAllocatorDesc allocatorDesc);

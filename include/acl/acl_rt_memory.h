@@ -150,8 +150,8 @@ ACL_FUNC_VISIBILITY aclError aclrtReduceAsync(void *dst, const void *src, uint64
                                               aclrtStream stream, void *reserve);
 
 /*
- * As aclrtMemcpyAsync; if one side is host memory that is not pinned, it returns when the stream has
- * run the copy. From host to host is ACL_ERROR_RT_FEATURE_NOT_SUPPORT.
+ * As aclrtMemcpyAsync; if one side is host memory that is not pinned, it returns when the stream
+ * has run the copy. From host to host is ACL_ERROR_RT_FEATURE_NOT_SUPPORT.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpyAsyncWithCondition(void *dst, size_t destMax,
                                                            const void *src, size_t count,
@@ -286,9 +286,9 @@ typedef enum {
 #define ACL_HOST_REG_PINNED 0x10000000UL
 
 /*
- * Make size bytes of the caller's host memory, on a page, known to devices; the device's address for
- * them is the host's. Kernels and copies of this library reach host memory anyway. type: MAPPED;
- * flag: ACL_HOST_REG_MAPPED and ACL_HOST_REG_PINNED; IOMEMORY and READONLY are
+ * Make size bytes of the caller's host memory, on a page, known to devices; the device's address
+ * for them is the host's. Kernels and copies of this library reach host memory anyway. type:
+ * MAPPED; flag: ACL_HOST_REG_MAPPED and ACL_HOST_REG_PINNED; IOMEMORY and READONLY are
  * ACL_ERROR_RT_FEATURE_NOT_SUPPORT. A null pointer or a zero size is ACL_ERROR_INVALID_PARAM, a
  * range that is registered already ACL_ERROR_RT_PARAM_INVALID.
  */
@@ -331,9 +331,9 @@ ACL_FUNC_VISIBILITY aclError aclrtIpcMemSetImportPid(const char *key, int32_t *p
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemImportByKey(void **devPtr, const char *key, uint64_t flags);
 
 /*
- * In an importing process: takes the address back. In the exporting one: nobody can import any more;
- * the memory is still the caller's to free. ACL_ERROR_RT_PARAM_INVALID for a key that is not in use
- * here.
+ * In an importing process: takes the address back. In the exporting one: nobody can import any
+ * more; the memory is still the caller's to free. ACL_ERROR_RT_PARAM_INVALID for a key that is not
+ * in use here.
  */
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemClose(const char *key);
 

@@ -44,8 +44,8 @@ ACL_FUNC_VISIBILITY aclError aclrtCreateStreamWithConfig(aclrtStream *stream, ui
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStream(aclrtStream stream);
 
 /*
- * As aclrtDestroyStream, but tasks that wait, and those behind them, are dropped. Host functions and
- * kernels get 20 milliseconds; one that still runs then goes on.
+ * As aclrtDestroyStream, but tasks that wait, and those behind them, are dropped. Host functions
+ * and kernels get 20 milliseconds; one that still runs then goes on.
  */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStreamForce(aclrtStream stream);
 
@@ -68,8 +68,8 @@ ACL_FUNC_VISIBILITY aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamSta
 ACL_FUNC_VISIBILITY aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 
 /*
- * Gives up what was queued so far: what runs and waits ends, what has not started is dropped, events
- * that were to be recorded count as recorded. Threads that synchronise with these tasks get
+ * Gives up what was queued so far: what runs and waits ends, what has not started is dropped,
+ * events that were to be recorded count as recorded. Threads that synchronise with these tasks get
  * ACL_ERROR_RT_STREAM_ABORT. A host function that runs goes on to its end, and the call does not
  * wait for it. The stream takes new tasks afterwards. ACL_ERROR_RT_FEATURE_NOT_SUPPORT inside a
  * host function of the stream.
@@ -77,8 +77,8 @@ ACL_FUNC_VISIBILITY aclError aclrtSetStreamFailureMode(aclrtStream stream, uint6
 ACL_FUNC_VISIBILITY aclError aclrtStreamAbort(aclrtStream stream);
 
 /*
- * Ends the task that runs or waits now, as aclrtStreamAbort, and leaves those behind it. The default
- * stream cannot be stopped: ACL_ERROR_RT_PARAM_INVALID.
+ * Ends the task that runs or waits now, as aclrtStreamAbort, and leaves those behind it. The
+ * default stream cannot be stopped: ACL_ERROR_RT_PARAM_INVALID.
  */
 ACL_FUNC_VISIBILITY aclError aclrtStreamStop(aclrtStream stream);
 
@@ -96,8 +96,8 @@ ACL_FUNC_VISIBILITY aclError aclrtDeviceGetStreamPriorityRange(int32_t *leastPri
                                                                int32_t *greatestPriority);
 
 /*
- * Detection of overflows in kernels: kept and returned, without effect. flag is 0 (off, at first) or
- * 1, else ACL_ERROR_RT_PARAM_INVALID.
+ * Detection of overflows in kernels: kept and returned, without effect. flag is 0 (off, at first)
+ * or 1, else ACL_ERROR_RT_PARAM_INVALID.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag);
 ACL_FUNC_VISIBILITY aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t *flag);
@@ -119,8 +119,8 @@ typedef enum aclrtCallbackBlockType {
 ACL_FUNC_VISIBILITY aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args);
 
 /*
- * Callbacks on a thread of the program. threadId is its pthread_self() as a number; the thread calls
- * aclrtProcessReport again and again. It may serve several streams, a stream has one thread.
+ * Callbacks on a thread of the program. threadId is its pthread_self() as a number; the thread
+ * calls aclrtProcessReport again and again. It may serve several streams, a stream has one thread.
  * Subscribe: ACL_ERROR_RT_STREAM_SUBSCRIBE if the stream has another. UnSubscribe:
  * ACL_ERROR_RT_THREAD_SUBSCRIBE if this thread is not the stream's; callbacks that have not started
  * then fail. NULL is the default stream.
@@ -130,17 +130,17 @@ ACL_FUNC_VISIBILITY aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStre
 
 /*
  * Queues a call of fn(userData) by the stream's thread; blockType says whether later tasks wait for
- * its return. It is also made after an earlier task failed. ACL_ERROR_INVALID_PARAM for a null fn or
- * another blockType, ACL_ERROR_RT_STREAM_NO_CB_REG if no thread is subscribed.
+ * its return. It is also made after an earlier task failed. ACL_ERROR_INVALID_PARAM for a null fn
+ * or another blockType, ACL_ERROR_RT_STREAM_NO_CB_REG if no thread is subscribed.
  */
 ACL_FUNC_VISIBILITY aclError aclrtLaunchCallback(aclrtCallback fn, void *userData,
                                                  aclrtCallbackBlockType blockType,
                                                  aclrtStream stream);
 
 /*
- * Runs the callbacks that wait for the calling thread, or waits for one for timeout milliseconds; -1
- * is for ever, 0 and less than -1 are ACL_ERROR_INVALID_PARAM. ACL_ERROR_RT_REPORT_TIMEOUT if none
- * came, ACL_ERROR_RT_THREAD_SUBSCRIBE if none came and the thread is not subscribed.
+ * Runs the callbacks that wait for the calling thread, or waits for one for timeout milliseconds;
+ * -1 is for ever, 0 and less than -1 are ACL_ERROR_INVALID_PARAM. ACL_ERROR_RT_REPORT_TIMEOUT if
+ * none came, ACL_ERROR_RT_THREAD_SUBSCRIBE if none came and the thread is not subscribed.
  */
 ACL_FUNC_VISIBILITY aclError aclrtProcessReport(int32_t timeout);
 
@@ -171,9 +171,9 @@ ACL_FUNC_VISIBILITY aclError aclrtGetThreadLastTaskId(uint32_t *taskId);
 /*
  * Queue a write of value to the 8-byte word at devAddr, and a wait until that word satisfies the
  * condition that flag names, whoever changes it: this or another stream, a copy, another process.
- * What was queued before a write is visible behind a wait that it ends. flag of a write is 0. devAddr
- * is device memory at a multiple of 8 that stays valid. NULL is ACL_ERROR_INVALID_PARAM, everything
- * else that is wrong ACL_ERROR_RT_PARAM_INVALID.
+ * What was queued before a write is visible behind a wait that it ends. flag of a write is 0.
+ * devAddr is device memory at a multiple of 8 that stays valid. NULL is ACL_ERROR_INVALID_PARAM,
+ * everything else that is wrong ACL_ERROR_RT_PARAM_INVALID.
  */
 ACL_FUNC_VISIBILITY aclError aclrtValueWrite(void *devAddr, uint64_t value, uint32_t flag,
                                              aclrtStream stream);
@@ -198,8 +198,8 @@ typedef struct aclrtStreamConfigHandle {
 /*
  * What a stream is to be created with: a handle with everything 0, which the caller destroys (NULL
  * only if memory runs short); an attribute of it, read from valueSize bytes at attrValue; a stream
- * made from it. The work area is not used. ACL_ERROR_INVALID_PARAM for NULL, an unknown attribute or
- * a valueSize that is not the attribute's (a flag may have 4 or 8 bytes).
+ * made from it. The work area is not used. ACL_ERROR_INVALID_PARAM for NULL, an unknown attribute
+ * or a valueSize that is not the attribute's (a flag may have 4 or 8 bytes).
  */
 ACL_FUNC_VISIBILITY aclrtStreamConfigHandle *aclrtCreateStreamConfigHandle(void);
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle *handle);
@@ -268,8 +268,8 @@ ACL_FUNC_VISIBILITY aclError aclrtRegStreamStateCallback(const char *regName,
 
 /*
  * Creates a notify of the thread's device; *notify is the caller's to destroy. flag is an
- * ACL_NOTIFY_*. Destroy: what was queued stays valid; a notify that others imported lives until they
- * destroy it, too.
+ * ACL_NOTIFY_*. Destroy: what was queued stays valid; a notify that others imported lives until
+ * they destroy it, too.
  */
 ACL_FUNC_VISIBILITY aclError aclrtCreateNotify(aclrtNotify *notify, uint64_t flag);
 ACL_FUNC_VISIBILITY aclError aclrtDestroyNotify(aclrtNotify notify);
@@ -278,18 +278,18 @@ ACL_FUNC_VISIBILITY aclError aclrtDestroyNotify(aclrtNotify notify);
 ACL_FUNC_VISIBILITY aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream);
 
 /*
- * Queues a wait until the notify is set, and its clearing. timeout is in seconds, 0 for ever; a wait
- * that lasts longer fails, and the next synchronising call answers ACL_ERROR_RT_TASK_TIMEOUT.
+ * Queues a wait until the notify is set, and its clearing. timeout is in seconds, 0 for ever; a
+ * wait that lasts longer fails, and the next synchronising call answers ACL_ERROR_RT_TASK_TIMEOUT.
  */
 ACL_FUNC_VISIBILITY aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream,
                                                      uint32_t timeout);
 
 /*
- * key: a text by which other processes import the notify, always the same. len, the bytes at key, is
- * 65 or more (else ACL_ERROR_RT_PARAM_INVALID). flags: an ACL_RT_NOTIFY_EXPORT_FLAG_*; by default
- * importers must be listed by SetImportPid first, with their aclrtDeviceGetBareTgid. Import: flags
- * is an ACL_RT_NOTIFY_IMPORT_FLAG_*, without effect; ACL_ERROR_RT_PARAM_INVALID for a key that leads
- * nowhere, in the exporting process and in one that is not listed.
+ * key: a text by which other processes import the notify, always the same. len, the bytes at key,
+ * is 65 or more (else ACL_ERROR_RT_PARAM_INVALID). flags: an ACL_RT_NOTIFY_EXPORT_FLAG_*; by
+ * default importers must be listed by SetImportPid first, with their aclrtDeviceGetBareTgid.
+ * Import: flags is an ACL_RT_NOTIFY_IMPORT_FLAG_*, without effect; ACL_ERROR_RT_PARAM_INVALID for a
+ * key that leads nowhere, in the exporting process and in one that is not listed.
  */
 ACL_FUNC_VISIBILITY aclError aclrtNotifyGetExportKey(aclrtNotify notify, char *key, size_t len,
                                                      uint64_t flags);

@@ -82,8 +82,8 @@ ACL_FUNC_VISIBILITY HcclResult HcclAlltoAll(const void *sendBuf, uint64_t sendCo
 /*
  * Rank i's sendBuf, of recvCounts[i] elements, goes to recvDispls[i] of everybody's recvBuf.
  * recvCounts and recvDispls are the same on all ranks, sendCount is the own one of recvCounts, else
- * HCCL_E_PARA. sendBuf may be NULL if sendCount is 0. If all counts are 0 nobody takes part. sendBuf
- * may be the rank's own block of recvBuf.
+ * HCCL_E_PARA. sendBuf may be NULL if sendCount is 0. If all counts are 0 nobody takes part.
+ * sendBuf may be the rank's own block of recvBuf.
  */
 ACL_FUNC_VISIBILITY HcclResult HcclAllGatherV(void *sendBuf, uint64_t sendCount, void *recvBuf,
                                               const void *recvCounts, const void *recvDispls,

@@ -13,8 +13,8 @@ extern "C" {
 typedef int (*hcclrunKernel)(void *arg);
 
 /* Queues a call of kernel(arg) on the stream (NULL: the default stream of the thread's context) and
- * returns. It runs when everything queued before has run, and what is queued behind it waits for its
- * return.
+ * returns. It runs when everything queued before has run, and what is queued behind it waits for
+ * its return.
  *
  * The kernel runs on a thread of the library that belongs to the stream, in which the stream's
  * context is current. Pointers to device memory, also of other devices, and peer pointers of

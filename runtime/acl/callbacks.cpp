@@ -1,4 +1,5 @@
-// Host functions in streams: on the stream's own thread, or on a thread that the program subscribed.
+// Host functions in streams: on the stream's own thread, or on a thread that the program
+// subscribed.
 
 #include "acl/acl_rt.h"
 #include "acl/boundary.h"

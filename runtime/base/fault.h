@@ -1,7 +1,7 @@
 #pragma once
-// What went wrong, as a typed fact. Lower layers return facts; check/ turns a fact into the sentence
-// a user reads (sentences) and into the result codes of the C API (fault_table). Sentences about
-// faults are written nowhere else; warnings and notes that are no faults go through base/log.
+// What went wrong, as a typed fact. Lower layers return facts; check/ turns a fact into the
+// sentence a user reads (sentences) and into the result codes of the C API (fault_table). Sentences
+// about faults are written nowhere else; warnings and notes that are no faults go through base/log.
 
 #include <array>
 #include <cstdint>

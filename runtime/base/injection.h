@@ -1,8 +1,8 @@
 #pragma once
-// Mishaps on request: a rank that is killed, or held up, when it makes a certain call (hcclrun --kill
-// and --delay). The launcher checks the requests and hands them to all ranks in a variable; each rank
-// picks its own. Nothing but the entry of API calls looks at them, and without the variable that is
-// one comparison of a pointer.
+// Mishaps on request: a rank that is killed, or held up, when it makes a certain call (hcclrun
+// --kill and --delay). The launcher checks the requests and hands them to all ranks in a variable;
+// each rank picks its own. Nothing but the entry of API calls looks at them, and without the
+// variable that is one comparison of a pointer.
 
 #include <cstdint>
 #include <string>
@@ -23,9 +23,9 @@ struct Injection {
   int64_t delay_ns = 0;
 };
 
-// "2:AllReduce#3", for a delay with ":50ms" behind it (us, ms or s). The call may be written without
-// its prefix: Hccl, HcclComm, HcclCommSymWin, aclrt or acl. A kill without a number means the first
-// call. Returns "" or what is wrong, as the end of a sentence that begins with the text.
+// "2:AllReduce#3", for a delay with ":50ms" behind it (us, ms or s). The call may be written
+// without its prefix: Hccl, HcclComm, HcclCommSymWin, aclrt or acl. A kill without a number means
+// the first call. Returns "" or what is wrong, as the end of a sentence that begins with the text.
 std::string ParseInjection(const std::string& text, Injection::What what, Injection* injection);
 
 // The value of the variable for a list of texts that ParseInjection() takes, each after "kill:" or

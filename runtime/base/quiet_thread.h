@@ -1,6 +1,7 @@
 #pragma once
-// Threads of the library's own. They take no signals: those belong to the program's threads. All but the
-// ones that a thread gets for what it does itself, since host functions of the program run in some.
+// Threads of the library's own. They take no signals: those belong to the program's threads. All
+// but the ones that a thread gets for what it does itself, since host functions of the program run
+// in some.
 
 #include <pthread.h>
 #include <signal.h>

@@ -16,7 +16,8 @@ struct Settings {
   uint64_t memory_bytes;
   // HCCLRUN_DEVICE_COUNT, default 8 (hcclrun sets it to the number of ranks).
   uint32_t device_count;
-  // HCCLRUN_PROCESSORS, which the ranks of a communicator are taken to have; 0 = as many as they may use.
+  // HCCLRUN_PROCESSORS, which the ranks of a communicator are taken to have; 0 = as many as they
+  // may use.
   uint32_t processors;
   int64_t connect_timeout_ms;  // HCCLRUN_CONNECT_TIMEOUT (seconds, decimals allowed); -1 = not set
   int64_t exec_timeout_ms;     // HCCLRUN_EXEC_TIMEOUT, likewise

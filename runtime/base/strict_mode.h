@@ -1,6 +1,6 @@
 #pragma once
-// HCCLRUN_STRICT for places that every call passes: one relaxed load. False until Settings are read for
-// the first time, which is before there is any device memory.
+// HCCLRUN_STRICT for places that every call passes: one relaxed load. False until Settings are read
+// for the first time, which is before there is any device memory.
 
 #include <atomic>
 

@@ -71,7 +71,8 @@ Calls CallsOf(const RankPosition& position, uint64_t key) {
   return calls;
 }
 
-// Whether all known calls of `a` from `k` on are like those of `b` from `k` + 1 on, and there are any.
+// Whether all known calls of `a` from `k` on are like those of `b` from `k` + 1 on, and there are
+// any.
 bool IsBehind(const Calls& a, const Calls& b, uint64_t k) {
   size_t alike = 0;
   for (auto it = a.lower_bound(k); it != a.end(); ++it) {
@@ -83,8 +84,8 @@ bool IsBehind(const Calls& a, const Calls& b, uint64_t k) {
   return alike > 0;
 }
 
-// "#8, HcclAllReduce(count 4, fp32, sum),", or as much as is known of which of several like calls, all of
-// which the others have made, too.
+// "#8, HcclAllReduce(count 4, fp32, sum),", or as much as is known of which of several like calls,
+// all of which the others have made, too.
 std::string OneOf(const Calls& calls, const Calls& others, uint64_t k) {
   const auto it = calls.find(k);
   if (it == calls.end()) return absl::StrCat("#", k + 1);

@@ -34,8 +34,8 @@ namespace {
 using Place = MemoryDetail::Place;
 
 thread_local CallId t_last_call = CallId::kNone;
-// How often handlers of the program have called ours in turn, since the kernel called it: they had found
-// it when they were installed.
+// How often handlers of the program have called ours in turn, since the kernel called it: they had
+// found it when they were installed.
 thread_local size_t t_depth = 0;
 
 // Handlers that the program had when we took their place, the newest last. Only grows, in order.
@@ -224,9 +224,9 @@ void ExplainSegv(siginfo_t* info, void* context) {
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
-// Whether the kernel has called the handler whose frame this is: it has put `context` right above. A
-// handler of the program that calls ours has HandOn() in between, whose frame alone is larger. (A counter
-// of calls and returns would not do: handlers may leave with siglongjmp.)
+// Whether the kernel has called the handler whose frame this is: it has put `context` right above.
+// A handler of the program that calls ours has HandOn() in between, whose frame alone is larger. (A
+// counter of calls and returns would not do: handlers may leave with siglongjmp.)
 bool CalledByKernel(const void* frame, const void* context) {
   constexpr ptrdiff_t kNear = 400;
   const ptrdiff_t distance = static_cast<const char*>(context) - static_cast<const char*>(frame);

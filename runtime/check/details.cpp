@@ -144,8 +144,8 @@ std::string DoingWhat(const Fault& f) {
   return absl::StrCat(" after its call of ", CallName(static_cast<CallId>(p.call)), " #", p.issued);
 }
 
-// A rank that leaves a call out is noticed when its calls next differ from the others', which may be
-// much later.
+// A rank that leaves a call out is noticed when its calls next differ from the others', which may
+// be much later.
 static std::string ShiftText(const OpDetail& d) {
   if (std::string later = ShiftInRecords(d); !later.empty()) return later;
   if (!d.shift) return "";
@@ -165,7 +165,8 @@ static std::string ShiftText(const OpDetail& d) {
                       left_out ? "left a call out" : "made a call too many", before);
 }
 
-// ". It was called in stream 0 by ranks 0-2, in stream 3 by rank 3"; streams are numbered by each rank.
+// ". It was called in stream 0 by ranks 0-2, in stream 3 by rank 3"; streams are numbered by each
+// rank.
 static std::string StreamsText(const OpDetail& d) {
   std::map<uint32_t, std::vector<uint32_t>> ranks;
   for (const OpDetail::Call& c : d.calls) {

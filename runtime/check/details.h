@@ -14,8 +14,8 @@ std::string Where(const RankPosition& position);
 // "HcclAllReduce(count 4, fp32, sum)"
 std::string CallText(const Descriptor& descriptor);
 
-// Of a fault that all ranks have the same to tell of: where the first has told it, in place of the whole
-// sentence; "" when this rank is the first.
+// Of a fault that all ranks have the same to tell of: where the first has told it, in place of the
+// whole sentence; "" when this rank is the first.
 std::string ToldElsewhere(const Fault& fault);
 
 std::string MismatchSentence(const Fault& fault);

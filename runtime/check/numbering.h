@@ -1,6 +1,6 @@
 #pragma once
-// Ranks of communicators that are other ranks of the job. Sentences about a communicator count as it
-// does, and say once what that means where hcclrun's labels and reports count otherwise.
+// Ranks of communicators that are other ranks of the job. Sentences about a communicator count as
+// it does, and say once what that means where hcclrun's labels and reports count otherwise.
 
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@ namespace hcclrun {
 // when that is not known.
 std::string InJob(const RankPosition& position);
 
-// " (ranks 0-2 of communicator tp are ranks 1,4-5 of the job)", for the ranks of a sentence; "" when
-// they are all the same.
+// " (ranks 0-2 of communicator tp are ranks 1,4-5 of the job)", for the ranks of a sentence; ""
+// when they are all the same.
 std::string Numbering(const std::string& communicator, const std::vector<RankPosition>& positions);
 
 template <class Calls>

@@ -48,8 +48,8 @@ const char* EiCodeOf(const Fault& fault) {
   }
 }
 
-// For the launcher's verdict, should this process end now: why it is no first cause, or what the ranks
-// called differently. The first of either.
+// For the launcher's verdict, should this process end now: why it is no first cause, or what the
+// ranks called differently. The first of either.
 void LeaveBlame(const std::string& sentence, Cause cause) {
   RankActivity* activity = Lifeline::Activity();
   if (!activity) return;

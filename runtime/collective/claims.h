@@ -8,13 +8,14 @@
 // rank whose thread does not run holds up nobody.
 //
 // Who writes: one thread opens the operation (its caller elects it), any thread of any rank of the
-// operation claims and finishes pieces, the thread that finishes the last piece of a phase opens the
-// next one. Ordering, all seq_cst:
-//  * Open() stores the homes and `done`, then `open`. Who read `open` sees them, and everything that
-//    was written before: the pieces of the earlier phases.
+// operation claims and finishes pieces, the thread that finishes the last piece of a phase opens
+// the next one. Ordering, all seq_cst:
+//  * Open() stores the homes and `done`, then `open`. Who read `open` sees them, and everything
+//    that was written before: the pieces of the earlier phases.
 //  * A claim is a compare-exchange on a home's word, which carries the generation of the phase. A
 //    thread that was stopped between reading the word and exchanging it fails if a later phase has
-//    begun meanwhile, whatever its number of pieces: generations of a slot repeat after 2^32 phases.
+//    begun meanwhile, whatever its number of pieces: generations of a slot repeat after 2^32
+//    phases.
 //  * A piece's stores come before the fetch_add on `done` that counts it (kernels fence their
 //    non-temporal stores). The last one to count has read all others' counts, so all pieces are
 //    visible to it and, through what it publishes next (`open` or the operation's completion), to

@@ -1,7 +1,7 @@
-// The cooperative executor: pieces belong to the operation, not to ranks. Every thread that has come
-// to the operation takes pieces until there are none, on behalf of all ranks (protocol in claims.h).
-// With more ranks than processors a rank whose thread is not running costs nothing: whoever runs
-// does its share.
+// The cooperative executor: pieces belong to the operation, not to ranks. Every thread that has
+// come to the operation takes pieces until there are none, on behalf of all ranks (protocol in
+// claims.h). With more ranks than processors a rank whose thread is not running costs nothing:
+// whoever runs does its share.
 
 #include <sched.h>
 

@@ -43,8 +43,8 @@ struct OpRun {
   const Operands* operands = nullptr;
   PhaseBarrier* barrier = nullptr;
   bool streaming = false;  // non-temporal stores to kOut; stages are read again at once
-  // Null, or memory of this rank, at least 64 bytes for each rank, through which passes what it reads
-  // for kOut.
+  // Null, or memory of this rank, at least 64 bytes for each rank, through which passes what it
+  // reads for kOut.
   char* bounce = nullptr;
   uint64_t bounce_bytes = 0;
 

@@ -11,8 +11,8 @@ constexpr uint64_t kLeast = 8 << 10;  // less is not worth a look
 constexpr uint64_t kEntries = 1 << 16;
 
 // By place: the number of the last region there, 0 = none. Of 4 GiB of addresses every region has a
-// place of its own, next to its neighbours'; the heaps of ranks begin in different ones. Pages of the
-// table that are not needed do not exist.
+// place of its own, next to its neighbours'; the heaps of ranks begin in different ones. Pages of
+// the table that are not needed do not exist.
 std::atomic<uint64_t> g_touched[kEntries];
 
 std::atomic<uint64_t>& PlaceOf(uint64_t region) {

@@ -4,8 +4,8 @@
 // Blocks of four accumulators of the widest vectors, then single ones, then 16-byte ones, then a
 // padded one. A block takes whole cache lines from each source and gives whole lines to each
 // destination before it goes on to the next place (quick accumulators give them during the steps of
-// the next block): ranks' buffers often lie at equal distances, where more than a few lines at a time would evict each other, and streaming stores must fill a
-// line without pause.
+// the next block): ranks' buffers often lie at equal distances, where more than a few lines at a
+// time would evict each other, and streaming stores must fill a line without pause.
 //
 // A *quick* accumulator (A::kQuick) is right only for ordinary values, which A::Valid tells from
 // the first source and the results of a block; other blocks are done again with A::Exact.

@@ -6,16 +6,17 @@
 
 namespace hcclrun {
 
-// In shared memory, 0 at first; written by all ranks, with seq_cst read-modify-writes. A rank enters,
-// does its share of the phase, and arrives; phase p is over at (p + 1) * ranks arrivals. What was
-// written in a phase is visible to everybody after it: an arrival comes after the share's stores (the
-// kernels fence their non-temporal ones), a look at the arrivals before the next phase's loads.
+// In shared memory, 0 at first; written by all ranks, with seq_cst read-modify-writes. A rank
+// enters, does its share of the phase, and arrives; phase p is over at (p + 1) * ranks arrivals.
+// What was written in a phase is visible to everybody after it: an arrival comes after the share's
+// stores (the kernels fence their non-temporal ones), a look at the arrivals before the next
+// phase's loads.
 //
 // A share writes to other ranks' buffers. A rank that takes its own back closes the barrier, after
-// which nobody enters, and waits until no share is under way: both are in one word, so whoever entered
-// before is counted in it, and whoever comes later finds it closed. A rank that dies in its share stays
-// counted and one that dies before it never arrives: waits for either have an end of their own, and
-// look at the abort word.
+// which nobody enters, and waits until no share is under way: both are in one word, so whoever
+// entered before is counted in it, and whoever comes later finds it closed. A rank that dies in its
+// share stays counted and one that dies before it never arrives: waits for either have an end of
+// their own, and look at the abort word.
 class PhaseBarrier {
  public:
   // False: closed, and no share may be done.

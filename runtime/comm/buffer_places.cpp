@@ -1,5 +1,5 @@
-// Where the buffers of operations and transfers are: in a heap, and in which window. What was found is
-// remembered as long as neither changes.
+// Where the buffers of operations and transfers are: in a heap, and in which window. What was found
+// is remembered as long as neither changes.
 
 #include "comm/communicator.h"
 #include "comm/symmetric_heap.h"

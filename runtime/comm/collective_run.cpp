@@ -162,8 +162,8 @@ void PoisonAround(char* at, uint64_t bytes, const char* spare, uint64_t spare_by
 
 }  // namespace
 
-// Before this rank posts: nobody writes the output before that, and what the stream did before is done.
-// Of V operations gaps between the blocks stay as they are.
+// Before this rank posts: nobody writes the output before that, and what the stream did before is
+// done. Of V operations gaps between the blocks stay as they are.
 void CollectiveTask::PoisonOutput() {
   char *in = nullptr, *out = nullptr;
   if (descriptor_.flags & kFlagSkipped) return;

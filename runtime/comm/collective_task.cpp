@@ -251,8 +251,8 @@ bool CollectiveTask::EndExchange(Fault* fault) {
   return true;
 }
 
-// Always true: the stage has changed. Who fails to begin gives up first, since others may be at it and
-// write to this rank's buffers.
+// Always true: the stage has changed. Who fails to begin gives up first, since others may be at it
+// and write to this rank's buffers.
 bool CollectiveTask::BeginInStep(Fault (CollectiveTask::*begin)(), Fault* fault) {
   Fault f = (this->*begin)();
   if (!f) return true;
@@ -360,8 +360,8 @@ void CollectiveTask::WaitForProgress(int64_t limit_ns) {
     return CanGoOn() || header->abort_word.load(std::memory_order_seq_cst) != 0;
   };
   const bool crowded = header->oversubscribed != 0;
-  // While it spins it mostly looks at the word that changes last, and leaves the slot's line to those
-  // who are still to come.
+  // While it spins it mostly looks at the word that changes last, and leaves the slot's line to
+  // those who are still to come.
   uint32_t looks = 0;
   auto complete = [&] {
     return stage_ == Stage::kMatch && !crowded && !exchanges_ && ++looks % 16 ? Completed() : ready();

@@ -41,8 +41,8 @@ class CollectiveTask : public Task {
     started_ = true;
   }
 
-  // Goes on where `other` stands, which is empty then: the task of a stream in place of one that was
-  // advanced without one.
+  // Goes on where `other` stands, which is empty then: the task of a stream in place of one that
+  // was advanced without one.
   CollectiveTask(CollectiveTask&& other) noexcept;
 
   // Whoever is dropped before its end can never be made up for: the communicator goes out of use.
@@ -136,8 +136,8 @@ class CollectiveTask : public Task {
   int64_t differs_since_ns_ = 0;  // when this rank found that the calls differ
   int64_t completed_ns_ = 0;
   Execution execution_ = Execution::kEachRank;  // from kRun on
-  // This thread was the last to post and has not woken the others: it goes on at once, and what they
-  // wait for is mostly what it does next.
+  // This thread was the last to post and has not woken the others: it goes on at once, and what
+  // they wait for is mostly what it does next.
   bool owes_notice_ = false;
   bool helps_ = false;                  // kAllThreads: run_ is there
   bool exchanges_ = false;              // goes from kMatch to kDone

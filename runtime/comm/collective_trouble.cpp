@@ -1,5 +1,5 @@
-// A CollectiveTask that cannot go on: what makes waiting pointless, what is told of it and noted while it
-// waits, and giving up.
+// A CollectiveTask that cannot go on: what makes waiting pointless, what is told of it and noted
+// while it waits, and giving up.
 
 #include <algorithm>
 #include <memory>
@@ -40,9 +40,9 @@ Fault CollectiveTask::Trouble() {
 
 // Before this rank returns an error and its buffers to their owner: sees to it that nobody executes
 // the operation from now on. False if that is too late and the task has to go on. Before all have
-// arrived it takes its arrival back; afterwards it takes the opener's place, so that there never will
-// be one, or closes the barrier if each rank does its own share. If there is an opener or a share under
-// way already that is over soon, unless who executes it has died or stands still.
+// arrived it takes its arrival back; afterwards it takes the opener's place, so that there never
+// will be one, or closes the barrier if each rank does its own share. If there is an opener or a
+// share under way already that is over soon, unless who executes it has died or stands still.
 bool CollectiveTask::GiveUp() {
   const ControlView& view = comm_->view();
   const uint64_t k = descriptor_.sequence;

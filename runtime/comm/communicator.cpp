@@ -33,10 +33,10 @@
 namespace hcclrun {
 namespace {
 
-// The part of an HCCL buffer that the buffered path cycles through: small enough that what the ranks
-// stage is still in a cache, which they share, when their peers fetch it, and that the next round
-// finds it there again; with 4 MiB everything staged goes to memory and comes back, at half the
-// speed. Less if there are so many ranks that their pages would fill the machine.
+// The part of an HCCL buffer that the buffered path cycles through: small enough that what the
+// ranks stage is still in a cache, which they share, when their peers fetch it, and that the next
+// round finds it there again; with 4 MiB everything staged goes to memory and comes back, at half
+// the speed. Less if there are so many ranks that their pages would fill the machine.
 constexpr uint64_t kChunkBytes = uint64_t{512} << 10;
 constexpr uint64_t kChunkBytesOfAll = uint64_t{256} << 20;
 
@@ -276,7 +276,8 @@ Fault Communicator::OutOfUse() const {
   return buffers_->Lost(name());
 }
 
-// For HcclCommDestroy: what was called and is not done. Nothing of a communicator that is out of use.
+// For HcclCommDestroy: what was called and is not done. Nothing of a communicator that is out of
+// use.
 void Communicator::WarnOfUnfinished() const {
   const RankRecord& record = view().ranks[rank_];
   if (AbortOf(view()).cause != AbortCause::kNone) return;

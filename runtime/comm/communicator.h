@@ -104,8 +104,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // Whether the members have been met: view() and windows() are there.
   bool connected() const { return connected_.load(std::memory_order_acquire); }
   // What every use of the members begins with, after the arguments have been checked: refused while
-  // the communicator is suspended; waits for the members of a communicator of CreateUnmet(), at most
-  // the connect timeout.
+  // the communicator is suspended; waits for the members of a communicator of CreateUnmet(), at
+  // most the connect timeout.
   Fault Ready();
   // For the meeting: takes the members in.
   Fault Attach(Membership membership);
@@ -136,9 +136,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // semantics C.1.
   Fault Submit(const OpRequest& request, const std::shared_ptr<Stream>& stream);
 
-  // As Submit(), for an operation that needs no task: of a few bytes and, mostly, complete on return.
-  // Under issuing(); takes no reference to communicator or stream. `called`: ticks, for the record; 0:
-  // now. False: nothing has happened, it is something else or something is wrong.
+  // As Submit(), for an operation that needs no task: of a few bytes and, mostly, complete on
+  // return. Under issuing(); takes no reference to communicator or stream. `called`: ticks, for the
+  // record; 0: now. False: nothing has happened, it is something else or something is wrong.
   bool ExchangeNow(const OpRequest& request, Stream& stream, uint64_t called);
   IssueLock& issuing() { return issuing_; }
 

@@ -3,10 +3,10 @@
 // through which windows are exchanged, and the abort word.
 //
 // The rendezvous server creates it (MemoryObject), zero-filled and, but for the channels of sends
-// and receives, committed, fills the constants and hands its descriptor to every rank; it disappears
-// with the last mapping. A rank gives a channel pages before it first uses it. There is no lock in
-// it. Everything a rank takes from it that can lead to an address is copied first and validated
-// then (collective_run.cpp, short_operation.cpp, transfer_task.cpp, communicator.cpp,
+// and receives, committed, fills the constants and hands its descriptor to every rank; it
+// disappears with the last mapping. A rank gives a channel pages before it first uses it. There is
+// no lock in it. Everything a rank takes from it that can lead to an address is copied first and
+// validated then (collective_run.cpp, short_operation.cpp, transfer_task.cpp, communicator.cpp,
 // symmetric_heap.cpp), so that a corrupted peer cannot make this process write outside the heaps.
 //
 // When a rank dies: its process watchers in the other ranks set the abort word (first cause wins)
@@ -84,53 +84,54 @@ enum DescriptorFlag : uint8_t {
 //     set `failure`.
 //  3. When it is the operation's turn (`completed` == k) it is executed, in the way that
 //     comm/execution_choice.h says: the ranks meet at `barrier` between the phases, or one thread
-//     makes itself the `opener` (compare-exchange from less than k + 1 to k + 1) and executes all or
-//     opens `claims` to everybody. Of an operation that may be done alone the opener decides: the
-//     others read nothing in the slot, which may be recycled at any time, but `each_rank`, which
-//     becomes k + 1 if every rank must do its own pieces after all.
+//     makes itself the `opener` (compare-exchange from less than k + 1 to k + 1) and executes all
+//     or opens `claims` to everybody. Of an operation that may be done alone the opener decides:
+//     the others read nothing in the slot, which may be recycled at any time, but `each_rank`,
+//     which becomes k + 1 if every rank must do its own pieces after all.
 //  4. A rank that is done with the slot, well or not, counts itself in `left`. The last one resets
 //     the counters (relaxed) and stores epoch = k + kRingSlots (seq_cst), which publishes the
-//     resets: only now may anybody write into the slot again. An operation that one thread did alone
-//     is over for everybody then: that thread does the same on behalf of all ranks, which do not
-//     touch the slot again (Completions::alone tells them), after it has counted the operation as
-//     complete. This saves every other rank two misses on a line that all of them write. To a rank
-//     that still waits, `arrived` and `failure` of a recycled slot mean nothing: it looks at
+//     resets: only now may anybody write into the slot again. An operation that one thread did
+//     alone is over for everybody then: that thread does the same on behalf of all ranks, which do
+//     not touch the slot again (Completions::alone tells them), after it has counted the operation
+//     as complete. This saves every other rank two misses on a line that all of them write. To a
+//     rank that still waits, `arrived` and `failure` of a recycled slot mean nothing: it looks at
 //     `completed` after them, which it then sees.
-//  5. A rank that gives up (time-out, abort, a stream that is dropped) returns buffers to their owner,
-//     so nobody may execute the operation afterwards. Before all have arrived it takes its arrival
-//     back (compare-exchange), so that all arrivals never come together; when they have, it makes
-//     itself an opener who opens nothing (all ones). If there is an opener already it waits, at most
-//     a second, for `completed` or `each_rank`. Where every rank does its own share it closes
-//     `barrier`, and waits as long for the shares under way.
+//  5. A rank that gives up (time-out, abort, a stream that is dropped) returns buffers to their
+//     owner, so nobody may execute the operation afterwards. Before all have arrived it takes its
+//     arrival back (compare-exchange), so that all arrivals never come together; when they have, it
+//     makes itself an opener who opens nothing (all ones). If there is an opener already it waits,
+//     at most a second, for `completed` or `each_rank`. Where every rank does its own share it
+//     closes `barrier`, and waits as long for the shares under way.
 // But for 5, arrived, reference, failure, left and barrier grow by seq_cst read-modify-writes: they
 // are also conditions of EventCount waits. `posted` is written by one rank and only read by the
 // others.
 //
-// Exchanges. Where every rank has a processor, the time of an operation of a few bytes is that of the
-// cache lines which go to and fro. So its ranks do not use the slot at all: each writes its input
-// beside its descriptor (in the place of the offsets, which nobody needs then, or behind), stores
-// posted[rank] = k + 1 (release), waits until all have, compares every descriptor with its own, and
-// makes its own output of all inputs. Whether an operation is an exchange follows from what must agree
-// (comm/exchange.h), so if one rank comes for an exchange and another for something else it is a
-// mismatch. Nobody touches another's buffers. Who gives up takes its call back (posted[rank] = 0),
-// unless all have come by then. Another rank may have seen all calls there before and still make its
-// output, of copies.
+// Exchanges. Where every rank has a processor, the time of an operation of a few bytes is that of
+// the cache lines which go to and fro. So its ranks do not use the slot at all: each writes its
+// input beside its descriptor (in the place of the offsets, which nobody needs then, or behind),
+// stores posted[rank] = k + 1 (release), waits until all have, compares every descriptor with its
+// own, and makes its own output of all inputs. Whether an operation is an exchange follows from
+// what must agree (comm/exchange.h), so if one rank comes for an exchange and another for something
+// else it is a mismatch. Nobody touches another's buffers. Who gives up takes its call back
+// (posted[rank] = 0), unless all have come by then. Another rank may have seen all calls there
+// before and still make its output, of copies.
 //  6. Nobody counts in the slot, so each rank says for itself how far it is: operations_done is the
-//     number of the first operation that it is not done with. A rank may post operation k + kRingSlots
-//     in its place once every rank is done with k; an operation that is none counts as complete, and
-//     its slot as recycled, when all are done with it, which anybody may note who waits for it:
-//     `completed` is raised to the least operations_done by compare-exchange, which cannot pass an
-//     operation under way, since its ranks are not done with it, nor one that has been completed
-//     otherwise; and `epoch` is set to k by who has set it to kEpochOfNobody before, again by
-//     compare-exchange, and then reset the counters.
-//  7. An operation that is queued behind an exchange in its stream is not posted before the exchange
-//     is over on this rank: others might execute it and use a buffer which that still writes. Nor is
-//     an exchange posted before all in front of it is over: its input might not be there.
-//  8. In an operation to which some ranks came for an exchange and some did not, the former find the
-//     others' descriptors. The latter wait in the slot and must find `failure`: before a rank of the
-//     former leaves with a failure, and when one of the latter posts, it makes sure that its own post
-//     is visible and then looks for the other kind (seq_cst), so at least one of both sees the other
-//     and sets `failure`.
+//     number of the first operation that it is not done with. A rank may post operation k +
+//     kRingSlots in its place once every rank is done with k; an operation that is none counts as
+//     complete, and its slot as recycled, when all are done with it, which anybody may note who
+//     waits for it: `completed` is raised to the least operations_done by compare-exchange, which
+//     cannot pass an operation under way, since its ranks are not done with it, nor one that has
+//     been completed otherwise; and `epoch` is set to k by who has set it to kEpochOfNobody before,
+//     again by compare-exchange, and then reset the counters.
+//  7. An operation that is queued behind an exchange in its stream is not posted before the
+//     exchange is over on this rank: others might execute it and use a buffer which that still
+//     writes. Nor is an exchange posted before all in front of it is over: its input might not be
+//     there.
+//  8. In an operation to which some ranks came for an exchange and some did not, the former find
+//     the others' descriptors. The latter wait in the slot and must find `failure`: before a rank
+//     of the former leaves with a failure, and when one of the latter posts, it makes sure that its
+//     own post is visible and then looks for the other kind (seq_cst), so at least one of both sees
+//     the other and sets `failure`.
 struct alignas(64) Slot {
   std::atomic<uint64_t> epoch;
   std::atomic<uint32_t> arrived;
@@ -174,8 +175,8 @@ struct alignas(64) RankRecord {
   uint64_t stage_a, stage_b;         // HCCL buffers: offsets in the rank's heap
   uint64_t stage_bytes;              // of each
   // Operations and calls of sends and receives that this rank is done with, well or not. Below
-  // `issued` and `transfers`, it still owes its peers something. Where ranks exchange, all operations
-  // below operations_done are done.
+  // `issued` and `transfers`, it still owes its peers something. Where ranks exchange, all
+  // operations below operations_done are done.
   std::atomic<uint64_t> operations_done;
   std::atomic<uint64_t> transfers_done;
   uint32_t server;  // constants, for comm/places.h; equal numbers mean the same server
@@ -205,13 +206,13 @@ struct alignas(64) RankEvent {
 // cache line: whoever waits for an operation that another thread does alone looks at nothing else.
 //
 // All is written by the thread that completes operation k: it has seen completed == k, so there is
-// one writer at a time and each sees what the one before wrote. (Where ranks exchange, whoever waits
-// may raise `completed` past exchanges, by compare-exchange and leaving the rest alone: Slot, 6.)
-// `completed` is stored last, seq_cst (it is the condition of EventCount waits), and publishes the rest.
-// Words about operation k are
+// one writer at a time and each sees what the one before wrote. (Where ranks exchange, whoever
+// waits may raise `completed` past exchanges, by compare-exchange and leaving the rest alone: Slot,
+// 6.) `completed` is stored last, seq_cst (it is the condition of EventCount waits), and publishes
+// the rest. Words about operation k are
 // overwritten by that of k + 1 (last_ns), or k + kRingSlots (the bits), whose writer has seen
-// completed == k + 1, or k + kRingSlots: a reader loads them (acquire, so that they come before) and
-// then `completed` once more, which tells it whether they were still about k.
+// completed == k + 1, or k + kRingSlots: a reader loads them (acquire, so that they come before)
+// and then `completed` once more, which tells it whether they were still about k.
 struct alignas(64) Completions {
   // Operations complete so far: operation k may run when completed == k. Stored by the last rank
   // through the last phase, by whoever executed alone, or by the last to leave a failed operation.
@@ -271,7 +272,8 @@ struct ControlView {
   WindowEntry* windows = nullptr;       // [2][ranks]
   Slot* slots = nullptr;                // [kRingSlots]
   PostedCall* calls = nullptr;          // [kRingSlots][ranks]
-  // [kRingSlots][ranks] of ExchangeBytes(), of few ranks: inputs that are too long for the descriptor.
+  // [kRingSlots][ranks] of ExchangeBytes(), of few ranks: inputs that are too long for the
+  // descriptor.
   char* inputs = nullptr;
   RankEvent* rank_events = nullptr;     // [ranks]
   TransferChannel* channels = nullptr;  // [ranks][ranks]: sender, receiver

@@ -42,8 +42,8 @@ struct ArrayDifference {
 };
 
 // Calls that differ as those of ranks do of which some have left a call out, or made one too many:
-// before, operation `first` was like the call of the ranks that are behind, and the next one like that
-// of those ahead. `either`: the other way round, too.
+// before, operation `first` was like the call of the ranks that are behind, and the next one like
+// that of those ahead. `either`: the other way round, too.
 struct Shift {
   uint64_t first;
   std::vector<uint32_t> behind, ahead;

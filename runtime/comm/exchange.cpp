@@ -56,7 +56,8 @@ bool Exchange::TryPost(Communicator& comm, const Descriptor& own, const char* in
   met_ = 1u << rank;
   HCCLRUN_STEP("exchange.written");
   // Wakes nobody: whoever sleeps until all have come is woken by the last, when it is done with the
-  // operation (DoneWith), and not before it has announced its sleep, which makes its own call visible.
+  // operation (DoneWith), and not before it has announced its sleep, which makes its own call
+  // visible.
   mine.posted.store(k + 1, std::memory_order_release);
   view.ranks[rank].posted.store(k + 1, std::memory_order_relaxed);
   HCCLRUN_STEP("exchange.posted");

@@ -1,6 +1,6 @@
 #pragma once
-// Exchanges: operations of a few bytes in which every rank works for itself (the protocol is with Slot
-// in control_block.h).
+// Exchanges: operations of a few bytes in which every rank works for itself (the protocol is with
+// Slot in control_block.h).
 
 #include <cstdint>
 
@@ -12,8 +12,9 @@
 namespace hcclrun {
 
 // Whether there are any in this communicator: the engine is left to us, and its few ranks have a
-// processor each. With more ranks than processors it is a switch of processes for every rank that an
-// operation waits for, and announcing operations early saves most of them, which exchanges cannot.
+// processor each. With more ranks than processors it is a switch of processes for every rank that
+// an operation waits for, and announcing operations early saves most of them, which exchanges
+// cannot.
 inline bool MayExchange(const ControlView& view) {
   return view.size <= kMostExchangers && view.header->oversubscribed == 0 &&
          view.header->engine == 0;
@@ -46,11 +47,12 @@ class Exchange {
   // Posts; `in` is the rank's input. False while the place is in use: nothing has happened then.
   bool TryPost(Communicator& comm, const Descriptor& own, const char* in, uint64_t in_bytes);
 
-  // Looks who has come. kNone and true: all, with the same call; kNone and false: somebody is missing.
+  // Looks who has come. kNone and true: all, with the same call; kNone and false: somebody is
+  // missing.
   bool AllHere(const ControlView& view, const Descriptor& own, SlotFailure* failure);
 
-  // For a rank that gives up: whoever comes later finds that it is not there. False, and nothing has
-  // happened, when all have come.
+  // For a rank that gives up: whoever comes later finds that it is not there. False, and nothing
+  // has happened, when all have come.
   static bool TakeBack(const ControlView& view, uint64_t sequence, uint32_t rank);
 
   // Before the rank leaves with a failure: ranks that came for something else may wait in the slot.

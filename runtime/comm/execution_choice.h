@@ -1,6 +1,6 @@
 #pragma once
-// Who executes an operation. Every rank decides for itself once all have posted, from facts that are
-// the same on all ranks, so nothing is exchanged about it.
+// Who executes an operation. Every rank decides for itself once all have posted, from facts that
+// are the same on all ranks, so nothing is exchanged about it.
 
 #include <cstdint>
 
@@ -20,9 +20,10 @@ enum class Execution {
 // With more ranks than processors most ranks' threads are not running when the last one posts. If
 // each had to do its share the operation would take as many switches as there are ranks, twice; so
 // the ranks share the work, and an operation of a few microseconds is done at once by one thread.
-// When every rank has a processor, the threads are all there and their caches hold their own shares:
-// only the smallest operations gain, and of operations that are large for the caches none does.
-// Each rank does its own share, too, where a rank alone can reach its buffers or knows its arrays.
+// When every rank has a processor, the threads are all there and their caches hold their own
+// shares: only the smallest operations gain, and of operations that are large for the caches none
+// does. Each rank does its own share, too, where a rank alone can reach its buffers or knows its
+// arrays.
 Execution ChooseExecution(const ControlView& view, const Descriptor& own);
 
 // Whether an operation of this size may be done alone by the thread that opens it, who finds out

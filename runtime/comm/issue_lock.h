@@ -1,19 +1,19 @@
 #pragma once
-// The lock under which the operations of a communicator are numbered, and the way in for a call that
-// knows the communicator by its address alone.
+// The lock under which the operations of a communicator are numbered, and the way in for a call
+// that knows the communicator by its address alone.
 //
-// A reference to a communicator costs two atomic read-modify-writes, a third of what there is to do for
-// an operation of a few bytes. A lock is taken anyway, so it also keeps the communicator there: it
-// lives on after the communicator (it is never freed), which is closed to visitors before the last
-// reference of the table of handles goes. Visitor: takes the lock, then looks whether it is closed.
-// Closer: closes it, then looks whether a visitor has it (all seq_cst). So at least one sees the
-// other: the visitor goes away without having touched the communicator, or the closer waits. Visitors
-// run no code of the program and wait for nobody, so that is soon over; who takes the lock otherwise
-// holds a reference and is not waited for.
+// A reference to a communicator costs two atomic read-modify-writes, a third of what there is to do
+// for an operation of a few bytes. A lock is taken anyway, so it also keeps the communicator there:
+// it lives on after the communicator (it is never freed), which is closed to visitors before the
+// last reference of the table of handles goes. Visitor: takes the lock, then looks whether it is
+// closed. Closer: closes it, then looks whether a visitor has it (all seq_cst). So at least one
+// sees the other: the visitor goes away without having touched the communicator, or the closer
+// waits. Visitors run no code of the program and wait for nobody, so that is soon over; who takes
+// the lock otherwise holds a reference and is not waited for.
 //
 // Threads that issue at the same time break a rule of HCCL (semantics D.11), so whoever finds the
-// lock taken need not be quick: it spins a little, yields, and then sleeps for as long as a switch takes,
-// which also lets a holder of a lower priority go on.
+// lock taken need not be quick: it spins a little, yields, and then sleeps for as long as a switch
+// takes, which also lets a holder of a lower priority go on.
 
 #include <sched.h>
 #include <time.h>
@@ -41,8 +41,8 @@ class alignas(64) IssueLock {
     unlock();
     return false;
   }
-  // No visitor will come in any more, and none is inside when it returns. False: one still is, after a
-  // second; it may be this thread, in a signal handler that ends the program.
+  // No visitor will come in any more, and none is inside when it returns. False: one still is,
+  // after a second; it may be this thread, in a signal handler that ends the program.
   bool Close() {
     closed_.store(true, std::memory_order_seq_cst);
     int tries = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Fields of a JSON document, with the rules that rank tables have for them. The first fault wins and
-// is kept; after it every getter answers with a default, so that a parser looks at fault() where it
-// loops, not after every field.
+// Fields of a JSON document, with the rules that rank tables have for them. The first fault wins
+// and is kept; after it every getter answers with a default, so that a parser looks at fault()
+// where it loops, not after every field.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -45,8 +45,8 @@ bool SlotIsFree(const ControlView& view, uint64_t sequence) {
   if (epoch == sequence) return true;
   if (!MayExchange(view) || epoch > sequence || DoneByAll(view) + kRingSlots <= sequence)
     return false;
-  // All are done with what was in it last: exchanges, which leave no trace, or an operation that some
-  // took for one.
+  // All are done with what was in it last: exchanges, which leave no trace, or an operation that
+  // some took for one.
   if (!slot.epoch.compare_exchange_strong(epoch, kEpochOfNobody, std::memory_order_seq_cst))
     return epoch == sequence;
   Recycle(slot, sequence);
@@ -196,8 +196,8 @@ void Complete(const ControlView& view, uint64_t sequence, int64_t at_ns, bool al
   HCCLRUN_STEP("complete.begin");
   done.completed.store(sequence + 1, std::memory_order_seq_cst);
   HCCLRUN_STEP("complete.stored");
-  // Afterwards: what the slot says of a later operation must not be taken for this one's, so whoever
-  // sees it (acquire) sees that this one is complete.
+  // Afterwards: what the slot says of a later operation must not be taken for this one's, so
+  // whoever sees it (acquire) sees that this one is complete.
   if (alone) Recycle(slot, sequence + kRingSlots);
   HCCLRUN_STEP("complete.silent");
   view.header->event.Notify();  // also those that wait for the slot
@@ -292,8 +292,8 @@ static std::optional<Shift> FindShift(const ControlView& view, const OpDetail& d
   return found;
 }
 
-// Whether it was there for an exchange and has given it up. It posts nothing in this place any more:
-// the communicator is out of use.
+// Whether it was there for an exchange and has given it up. It posts nothing in this place any
+// more: the communicator is out of use.
 static bool TookBack(const ControlView& view, uint64_t sequence, uint32_t rank) {
   return view.posted_by(sequence, rank).load(std::memory_order_seq_cst) == 0 &&
          view.ranks[rank].posted.load(std::memory_order_relaxed) > sequence;

@@ -50,9 +50,9 @@ inline bool HasPosted(const ControlView& view, uint64_t sequence, uint32_t rank)
   return view.posted_by(sequence, rank).load(std::memory_order_acquire) == sequence + 1;
 }
 
-// Takes a rank's arrival back: the operation can then never have all arrivals, and no rank can begin
-// it. False, and nothing has happened, when all have arrived: then no rank can take its arrival back
-// any more. So ranks that give up and ranks that go on agree.
+// Takes a rank's arrival back: the operation can then never have all arrivals, and no rank can
+// begin it. False, and nothing has happened, when all have arrived: then no rank can take its
+// arrival back any more. So ranks that give up and ranks that go on agree.
 bool TakeBackArrival(const ControlView& view, uint64_t sequence);
 
 // Private copies of all descriptors; after AllArrived.

@@ -91,9 +91,9 @@ void Meeting::End() {
   if (thread_.joinable()) thread_.join();
 }
 
-// What makes waiting pointless, if anything. A member may leave as soon as this communicator is made, of
-// which the others hear a moment later: so one that has left counts only if some had at the last look,
-// which is what *left says from look to look.
+// What makes waiting pointless, if anything. A member may leave as soon as this communicator is
+// made, of which the others hear a moment later: so one that has left counts only if some had at
+// the last look, which is what *left says from look to look.
 Fault Meeting::Hopeless(bool* left) {
   std::shared_ptr<Communicator> parent = ancestry_.parent.lock();
   if (parent && parent->connected()) {

@@ -1,5 +1,5 @@
-// Communicator's half of collective operations: arguments become a numbered descriptor and a task, or an
-// exchange at once.
+// Communicator's half of collective operations: arguments become a numbered descriptor and a task,
+// or an exchange at once.
 
 #include <algorithm>
 #include <cstring>
@@ -208,11 +208,11 @@ const Communicator::KnownExchange* Communicator::FindExchange(const OpRequest& r
   return d.flags & kFlagExchange ? &known : nullptr;
 }
 
-// An exchange needs no task at all if the others' calls come soon, as they mostly do: within the time
-// that queueing one and coming back to it would take. Whatever need not be done before the others see
-// the call is done after it is posted, while they come: the notes for reports, and the count of calls,
-// which says less than the call that is there. (Who asks for the count looks for the call first, and who
-// has left its communicator or the process is not in this function.)
+// An exchange needs no task at all if the others' calls come soon, as they mostly do: within the
+// time that queueing one and coming back to it would take. Whatever need not be done before the
+// others see the call is done after it is posted, while they come: the notes for reports, and the
+// count of calls, which says less than the call that is there. (Who asks for the count looks for
+// the call first, and who has left its communicator or the process is not in this function.)
 bool Communicator::ExchangeNow(const OpRequest& request, Stream& stream, uint64_t called) {
   if (suspended.load(std::memory_order_relaxed) || !GoesOn() || !exchanges_ ||
       stream.device() != device_ || request.count > kExchangeBytes || request.v ||
@@ -291,12 +291,12 @@ Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const 
   return stream.Enqueue(std::move(task));
 }
 
-// Where ranks exchange, operations_done is the first operation that is not done, and done_ahead_ has
-// those behind it that are, of other streams: any number, since what one thread does alone for all is
-// over before this rank has noticed. Two threads: one raises the number and looks whether any are
-// ahead, the other says that there is one and looks at the number (all seq_cst), so at least one sees
-// the other. From an operation that is ahead only who takes it out raises the number. The last access
-// of this rank to the operation's descriptors comes before.
+// Where ranks exchange, operations_done is the first operation that is not done, and done_ahead_
+// has those behind it that are, of other streams: any number, since what one thread does alone for
+// all is over before this rank has noticed. Two threads: one raises the number and looks whether
+// any are ahead, the other says that there is one and looks at the number (all seq_cst), so at
+// least one sees the other. From an operation that is ahead only who takes it out raises the
+// number. The last access of this rank to the operation's descriptors comes before.
 void Communicator::DoneWith(uint64_t sequence) {
   std::atomic<uint64_t>& done = view().ranks[rank_].operations_done;
   if (!MayExchange(view())) {

@@ -6,11 +6,11 @@
 
 namespace hcclrun {
 
-// Of operations that are queued behind each other without waiting, each may fit into the caches, and
-// all of their outputs not: what the first wrote is gone before the program, which waits for the last,
-// reads it. Unless they write to the same memory again and again. So this counts outputs that lie
-// outside of what those before them cover, from the last time that none was under way. One thread at a
-// time.
+// Of operations that are queued behind each other without waiting, each may fit into the caches,
+// and all of their outputs not: what the first wrote is gone before the program, which waits for
+// the last, reads it. Unless they write to the same memory again and again. So this counts outputs
+// that lie outside of what those before them cover, from the last time that none was under way. One
+// thread at a time.
 class OutputCount {
  public:
   // With that of an operation which is being called; `alone`: no other is under way.

@@ -3,10 +3,10 @@
 // communicators share it, so its pages are faulted in once; it goes with the last communicator that
 // uses it. Own heaps (ranks that are threads of one process) are not mapped again. Any thread.
 //
-// An operation goes through the same offsets of all ranks' heaps side by side. Were the heaps mapped
-// at multiples of their size, as the kernel would, the pages under its pieces would all compete for
-// the same few places of the translation caches, which costs a quarter of the bandwidth of eight
-// ranks. So each is mapped a number of pages of its own off a round address.
+// An operation goes through the same offsets of all ranks' heaps side by side. Were the heaps
+// mapped at multiples of their size, as the kernel would, the pages under its pieces would all
+// compete for the same few places of the translation caches, which costs a quarter of the bandwidth
+// of eight ranks. So each is mapped a number of pages of its own off a round address.
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +21,7 @@ class MappedHeap {
  public:
   ~MappedHeap();
   char* base() const { return base_; }
-  char* program_base() const { return program_base_; }  // device/memory_map.h
+  char* program_base() const { return program_base_; }  // device/program_view.h
   uint64_t bytes() const { return bytes_; }
 
  private:

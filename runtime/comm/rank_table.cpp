@@ -1,4 +1,5 @@
-// Files, and the two newer forms of tables, "1.0" and "1.2"; the others are in rank_table_forms.cpp.
+// Files, and the two newer forms of tables, "1.0" and "1.2"; the others are in
+// rank_table_forms.cpp.
 
 #include "comm/rank_table.h"
 

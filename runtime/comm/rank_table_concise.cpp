@@ -1,4 +1,5 @@
-// Versions "1.0" and "1.2" (semantics D.5): server_list[].device[], and with "1.2" super_pod_list[].
+// Versions "1.0" and "1.2" (semantics D.5): server_list[].device[], and with "1.2"
+// super_pod_list[].
 
 #include <arpa/inet.h>
 

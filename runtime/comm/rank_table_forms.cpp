@@ -63,8 +63,8 @@ RankTable Arrange(const std::vector<RankEntry>& entries, JsonFields* fields) {
   return table;
 }
 
-// group_list[].instance_list[].devices[]: one rank per device, numbered by the instance's rank_id or,
-// where instances have none, in the order of the table.
+// group_list[].instance_list[].devices[]: one rank per device, numbered by the instance's rank_id
+// or, where instances have none, in the order of the table.
 Result<RankTable> ParseStandardTable(const nlohmann::json& table, const std::string& origin) {
   JsonFields fields(origin, JsonFields::kStrings);
   std::vector<RankEntry> entries;

@@ -120,8 +120,8 @@ class Client {
     return result;
   }
 
-  // The server is a thread of a member. If that has died, operations of those that were answered fail
-  // because of it, and not because this rank was not, which is what they may see first.
+  // The server is a thread of a member. If that has died, operations of those that were answered
+  // fail because of it, and not because this rank was not, which is what they may see first.
   static void TellDeath(const ControlView& view) {
     const Deadline soon = Deadline::After(100);  // a process that ends closes its sockets before
     do {

@@ -15,8 +15,8 @@ namespace hcclrun {
 // process lives.
 Fault ServeRendezvous(UniqueFd listener, const RootInfo& info);
 
-// Ends a rendezvous that this process serves and that has not all its ranks yet, because one of them
-// cannot come: the others are refused for `why`.
+// Ends a rendezvous that this process serves and that has not all its ranks yet, because one of
+// them cannot come: the others are refused for `why`.
 void CancelRendezvous(const RootInfo& info, const std::string& why);
 
 }  // namespace hcclrun

@@ -57,7 +57,8 @@ class SymmetricHeap {
   uint64_t OffsetOf(const char* address, uint64_t bytes, uint64_t identity);
   // Whether any mapping is registered.
   bool Any();
-  // Grows whenever the answer of OffsetOf() may have changed; to be used like MemoryMapGeneration().
+  // Grows whenever the answer of OffsetOf() may have changed; to be used like
+  // MemoryMapGeneration().
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   // Forgets all windows (communicator destroyed, A.9).
   void Clear();

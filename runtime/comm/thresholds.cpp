@@ -8,8 +8,8 @@ namespace {
 
 constexpr uint64_t kLeast = uint64_t{8} << 20, kMost = uint64_t{32} << 20;
 
-// Of the first processor, as the kernel says: the C library adds up caches that no two processors of
-// this machine may share. 0 where it does not say.
+// Of the first processor, as the kernel says: the C library adds up caches that no two processors
+// of this machine may share. 0 where it does not say.
 uint64_t LastLevelCache() {
   uint64_t last = 0;
   for (int index = 0; index < 8; index++) {

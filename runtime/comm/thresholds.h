@@ -11,8 +11,8 @@ inline constexpr uint64_t kInlineBytes = 16 << 10;
 
 // Bytes moved from which stores bypass the caches: what the last-level cache holds, where that is
 // known, since what an operation writes beyond it is gone from there before anybody reads it; 8 to
-// 32 MiB. With a larger cache a reader right behind the operation loses by it below about 32 MiB and
-// wins above.
+// 32 MiB. With a larger cache a reader right behind the operation loses by it below about 32 MiB
+// and wins above.
 uint64_t StreamingBytes();
 
 }  // namespace hcclrun

@@ -5,12 +5,12 @@
 // k % kRingSlots. The owner writes an entry when the slot of its operation is free and before it
 // posts (matching.cpp), peers read it after they saw the post (acquire) and before they leave the
 // slot: the owner cannot come back to the entry earlier, since the slot is recycled only after all
-// ranks have left. An entry has arrays of one number per rank: send counts, send displacements, recv
-// counts, recv displacements, in elements, and of the matrix of AlltoAllVC two sums of each row,
-// which tell where and by how much another matrix differs (v_matching.cpp); an operation that has
-// only some of them leaves the others alone. What a peer reads there is a number like any other of another process: it is copied and
-// checked against that process' heap before it becomes an address. When the owner dies its entries
-// stay mapped.
+// ranks have left. An entry has arrays of one number per rank: send counts, send displacements,
+// recv counts, recv displacements, in elements, and of the matrix of AlltoAllVC two sums of each
+// row, which tell where and by how much another matrix differs (v_matching.cpp); an operation that
+// has only some of them leaves the others alone. What a peer reads there is a number like any other
+// of another process: it is copied and checked against that process' heap before it becomes an
+// address. When the owner dies its entries stay mapped.
 
 #include <cstdint>
 #include <memory>

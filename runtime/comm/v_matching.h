@@ -10,8 +10,8 @@
 // AlltoAllVC has the whole matrix compared by a hash in the descriptor: elements that concern
 // neither of two ranks are not in their argument rings. The rings have two sums of each row: if one
 // element differs, by d, so do the sums, and the weighted ones by d times the weight of its column,
-// which therefore can be found. A rank has its own matrix and the others' sums, so it can tell where
-// and how one of theirs differs from its own; if any two differ, some differ from its own.
+// which therefore can be found. A rank has its own matrix and the others' sums, so it can tell
+// where and how one of theirs differs from its own; if any two differ, some differ from its own.
 
 #include <cstdint>
 #include <memory>

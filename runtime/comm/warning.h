@@ -1,6 +1,6 @@
 #pragma once
-// What would be a fault if hardware did not accept it is told, with the sentence of the fault, and the
-// call goes on. check/, which has the sentences, installs the teller.
+// What would be a fault if hardware did not accept it is told, with the sentence of the fault, and
+// the call goes on. check/, which has the sentences, installs the teller.
 
 #include "base/call.h"
 #include "base/fault.h"

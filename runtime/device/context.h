@@ -36,8 +36,8 @@ class Context : public std::enable_shared_from_this<Context> {
   // kBadValue for a default context. Waits for the streams it still has and destroys them.
   static Fault Destroy(void* handle);
 
-  // Parameters of kernels that were set for this context, by option; kUnset where the process' value
-  // holds. Kept for whoever asks.
+  // Parameters of kernels that were set for this context, by option; kUnset where the process'
+  // value holds. Kept for whoever asks.
   static constexpr int kParameters = 4;
   static constexpr int64_t kUnset = -1;
   std::atomic<int64_t> parameters[kParameters] = {kUnset, kUnset, kUnset, kUnset};

@@ -56,8 +56,8 @@ class Device {
   // asynchronous fault.
   Fault Synchronize(int64_t timeout_ms);
 
-  // Before the host touches memory that queued user code of the calling thread's device may be meant
-  // to have worked on already: Stream::CatchUp() for all streams, if there is any such code.
+  // Before the host touches memory that queued user code of the calling thread's device may be
+  // meant to have worked on already: Stream::CatchUp() for all streams, if there is any such code.
   static void LetStreamsCatchUp();
   // Gives up what is queued on the device's streams (Stream::Abort()); `code` is what threads that
   // wait for it get.

@@ -31,7 +31,8 @@ class Heap {
   ~Heap();
 
   char* base() const { return base_; }        // the library's view, as long as the heap lives
-  // The program's view: the same, or with HCCLRUN_STRICT one without access (device/program_view.h).
+  // The program's view: the same, or with HCCLRUN_STRICT one without access
+  // (device/program_view.h).
   char* program_base() const { return program_base_; }
   uint64_t size() const { return size_; }     // address space, not committed memory
   MemoryObject& object() { return object_; }  // what peers map

@@ -26,8 +26,9 @@ struct MemoryDetail : FaultDetail {
 };
 MemoryDetail DescribeMemory(const void* address);
 
-// For the signal handlers that explain an access (check/closed_memory.cpp): as DescribeMemory(), but
-// it allocates nothing and does not wait for the lock for long. False: not an address of the closed view.
+// For the signal handlers that explain an access (check/closed_memory.cpp): as DescribeMemory(),
+// but it allocates nothing and does not wait for the lock for long. False: not an address of the
+// closed view.
 bool DescribeClosed(const void* address, MemoryDetail* detail);
 
 // "aclrtMalloc #3 (4096 bytes at 0x7f0012340000, device 0)"

@@ -1,7 +1,8 @@
 #pragma once
 // Which device memory an address belongs to: the process-wide map of device allocations,
 // virtual-memory mappings and views of peers' heaps. Any thread. Looked at by every operation and
-// changed rarely, so readers share the lock. Its addresses are the program's (device/program_view.h).
+// changed rarely, so readers share the lock. Its addresses are the program's
+// (device/program_view.h).
 
 #include <cstdint>
 #include <vector>
@@ -36,8 +37,8 @@ struct MemoryInfo {
   // Of the allocation or the physical handle; never reused within the process.
   uint64_t identity = 0;
   bool imported = false;  // a mapping of a handle of another process
-  // The call that made it, and the how manyth such allocation of the process it is, from 1; null and
-  // 0 for views.
+  // The call that made it, and the how manyth such allocation of the process it is, from 1; null
+  // and 0 for views.
   const char* made_by = nullptr;
   uint64_t number = 0;
 };
@@ -66,8 +67,8 @@ Result<HeapRange> ResolveRange(const void* address, uint64_t bytes, const char* 
 Fault CheckDeviceRange(const void* address, uint64_t bytes, const char* parameter);
 
 // True for addresses that are neither host memory nor usable device memory: inside a heap or a
-// reservation, where nothing lives (any more), or where one was that has been given back and nothing is
-// mapped since.
+// reservation, where nothing lives (any more), or where one was that has been given back and
+// nothing is mapped since.
 bool IsVacantDeviceAddress(const void* address);
 
 // Where the library reaches what the program calls `address`; host addresses are what they are.
@@ -76,9 +77,9 @@ char* EngineView(const void* address);
 // Views of peers' heaps, so that peer pointers are valid in acl copies.
 void AddPeerView(char* base, uint64_t size);
 void RemovePeerView(char* base);
-// What peer pointers may be used for. A peer view is all of another rank's heap; the program may use those
-// parts of it that a symmetric window has, as long as it is registered. Ranges are the program's addresses,
-// and may be opened several times.
+// What peer pointers may be used for. A peer view is all of another rank's heap; the program may
+// use those parts of it that a symmetric window has, as long as it is registered. Ranges are the
+// program's addresses, and may be opened several times.
 void OpenPeerRange(char* base, uint64_t size);
 // The last time: from now on an address in it is told as given back by `ended_by`;
 // null: it never was one.

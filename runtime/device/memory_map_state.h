@@ -1,7 +1,7 @@
 #pragma once
-// What the map of device memory (device/memory_map.h) consists of. For memory_map.cpp, which looks up
-// and changes it, memory_detail.cpp, which tells what is known of an address, and program_view.cpp,
-// which opens the program's view.
+// What the map of device memory (device/memory_map.h) consists of. For memory_map.cpp, which looks
+// up and changes it, memory_detail.cpp, which tells what is known of an address, and
+// program_view.cpp, which opens the program's view.
 
 #include <sys/mman.h>
 
@@ -93,7 +93,8 @@ struct MemoryMaps {
   }
 };
 
-// Opens or closes a part of the program's view. Imported pieces of allocations need not begin on a page.
+// Opens or closes a part of the program's view. Imported pieces of allocations need not begin on a
+// page.
 inline void ProtectProgramView(const void* base, uint64_t size, bool open) {
   const uintptr_t lead = AddressNumber(base) % kDevicePage;
   mprotect(reinterpret_cast<void*>(AddressNumber(base) - lead), lead + size,

@@ -1,5 +1,6 @@
 #pragma once
-// Notifies: flags that one stream sets and another waits for and clears, in this or another process.
+// Notifies: flags that one stream sets and another waits for and clears, in this or another
+// process.
 //
 // The state lies in the heap of the device that made the notify (device/shared_state.h). Whoever
 // records stores 1 and wakes, whoever waits exchanges it for 0: of several waits a record ends one,

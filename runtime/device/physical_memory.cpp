@@ -36,7 +36,8 @@ Result<std::shared_ptr<PhysicalMemory>> PhysicalMemory::Allocate(
   std::shared_ptr<PhysicalMemory> memory(new PhysicalMemory(device, bytes, properties));
   memory->offset_ = *offset;
   FillPoison(device->heap().base() + *offset, bytes, Poison::kFresh);
-  // Symmetric peer pointers name own memory, and that of ranks in other threads, by its place in the heap.
+  // Symmetric peer pointers name own memory, and that of ranks in other threads, by its place in
+  // the heap.
   AddPeerView(device->heap().program_base() + *offset, bytes);
   std::lock_guard<std::mutex> lock(HandleLock());
   memory->user_references_ = 1;

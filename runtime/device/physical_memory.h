@@ -33,7 +33,7 @@ class PhysicalMemory {
   // of the handle.
   static Result<std::shared_ptr<PhysicalMemory>> Allocate(Device* device, uint64_t bytes,
                                                           const PhysicalProperties& properties);
-  // Memory of another process, for sharing.cpp.
+  // Memory of another process, for sharing_import.cpp.
   static std::shared_ptr<PhysicalMemory> Adopt(Device* device, std::unique_ptr<Import> import,
                                                const PhysicalProperties& properties);
   // From the C handle; kUnknownHandle when the user holds no reference.
@@ -54,7 +54,7 @@ class PhysicalMemory {
   uint64_t identity() const { return identity_; }
   const PhysicalProperties& properties() const { return properties_; }
 
-  // The record of the export, 0 = not exported. For sharing.cpp, under its lock.
+  // The record of the export, 0 = not exported. For sharing_export.cpp, under its lock.
   uint64_t export_key = 0;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// HCCLRUN_STRICT: memory whose contents nobody may rely on is filled with words that can be recognised.
-// Without it all of this does nothing. Every pattern is a NaN as fp32, bf16 and fp64, and every other
-// element as fp16.
+// HCCLRUN_STRICT: memory whose contents nobody may rely on is filled with words that can be
+// recognised. Without it all of this does nothing. Every pattern is a NaN as fp32, bf16 and fp64,
+// and every other element as fp16.
 
 #include <cstdint>
 
@@ -14,8 +14,8 @@ enum class Poison : uint32_t {
   kConsumed = 0xffffc10b,  // the input of a reduction that hardware uses as scratch memory
 };
 
-// `at` is an address of the library's view; any alignment, the pattern is anchored at addresses that
-// are multiples of 4.
+// `at` is an address of the library's view; any alignment, the pattern is anchored at addresses
+// that are multiples of 4.
 void FillPoison(char* at, uint64_t bytes, Poison poison);
 
 }  // namespace hcclrun

@@ -1,10 +1,11 @@
 #pragma once
-// The two views of device memory. What the program knows of it is an address in the program's view; the
-// library reaches the same bytes in its own. Without HCCLRUN_STRICT they are one and the same. With it the
-// program's view is a second mapping without access (PROT_NONE): on hardware the host cannot touch device
-// memory either. Every entry of the map (device/memory_map.h) has program addresses; EngineView() makes the
-// library's of one, in the few places that touch memory by the program's pointer (copies, fills, value
-// tasks, and buffers of operations that have no place in an own heap).
+// The two views of device memory. What the program knows of it is an address in the program's view;
+// the library reaches the same bytes in its own. Without HCCLRUN_STRICT they are one and the same.
+// With it the program's view is a second mapping without access (PROT_NONE): on hardware the host
+// cannot touch device memory either. Every entry of the map (device/memory_map.h) has program
+// addresses; EngineView() makes the library's of one, in the few places that touch memory by the
+// program's pointer (copies, fills, value tasks, and buffers of operations that have no place in an
+// own heap).
 
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// The importer's side of shared memory: what stands behind a handle of another process, and its view.
+// The importer's side of shared memory: what stands behind a handle of another process, and its
+// view.
 
 #include <fcntl.h>
 #include <sys/stat.h>

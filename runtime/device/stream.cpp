@@ -1,5 +1,5 @@
-// Streams as objects: their handles, what becomes of their tasks when memory is given back, giving tasks
-// up and closing. Driving is in stream_driver.cpp and stream_worker.cpp.
+// Streams as objects: their handles, what becomes of their tasks when memory is given back, giving
+// tasks up and closing. Driving is in stream_driver.cpp and stream_worker.cpp.
 
 #include "device/memory_detail.h"
 #include "device/stream.h"
@@ -182,8 +182,8 @@ void Stream::Close(bool wait) {
   } else {
     if (!AnyRunsInThisThread() && had_user_code_) RunWhatCan(lock, queued_);
     abandoned_ = true;
-    // What the tasks use may be given back as soon as this returns: a copy that runs is short, and a
-    // driver that waits gives its task up when it next looks. User code may take long.
+    // What the tasks use may be given back as soon as this returns: a copy that runs is short, and
+    // a driver that waits gives its task up when it next looks. User code may take long.
     while (preparing_ || (driven_ && !RunsInThisThread() && !(advancing_ && advances_user_code_)))
       Sleep(lock, Deadline::Never());
     if (!driven_) {
@@ -199,8 +199,8 @@ void Stream::Close(bool wait) {
 }
 
 // Programs launch a kernel, and then copy its result or destroy its stream without synchronising
-// with it. On hardware they find the work done, since it has begun at once and is short. So tasks that
-// wait for nobody run here before; user code that takes longer is waited for once.
+// with it. On hardware they find the work done, since it has begun at once and is short. So tasks
+// that wait for nobody run here before; user code that takes longer is waited for once.
 void Stream::RunWhatCan(Lock& lock, uint64_t until) {
   constexpr int64_t kAllMs = 5000, kUserCodeMs = 20, kLookMs = 2;
   const Deadline all = Deadline::After(kAllMs);

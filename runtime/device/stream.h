@@ -71,9 +71,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Whether any stream has anything queued.
   static bool AnyBusy();
   // Finds the tasks of all streams that use `memory`, which the program gives back with `call`, and
-  // lets them keep `kept`, its owner, so that it lives as long as they do (null: what they use stays
-  // anyway). Warns about the first. A task that is being advanced by another thread in this instant is waited for, unless it runs code
-  // of the program.
+  // lets them keep `kept`, its owner, so that it lives as long as they do (null: what they use
+  // stays anyway). Warns about the first. A task that is being advanced by another thread in this
+  // instant is waited for, unless it runs code of the program.
   // Takes some time: ask AnyBusy() first.
   static void KeepForUsers(const MemoryInfo& memory, const char* call,
                            const std::shared_ptr<void>& kept);
@@ -91,14 +91,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // As above; *ticket receives the number of the task, for WaitUntil(). It is set before the task
   // can run.
   Fault Enqueue(std::unique_ptr<Task> task, std::atomic<uint64_t>* ticket);
-  // Queues and advances at once a task that begins with a short step and mostly ends with it: `task`
-  // itself, which is the caller's, and if that was not all, what keep(task) makes of it, which is
-  // then the front of the queue. False, and nothing has happened, when the stream is not idle or not
-  // in order: then Enqueue().
+  // Queues and advances at once a task that begins with a short step and mostly ends with it:
+  // `task` itself, which is the caller's, and if that was not all, what keep(task) makes of it,
+  // which is then the front of the queue. False, and nothing has happened, when the stream is not
+  // idle or not in order: then Enqueue().
   bool RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&));
-  // As RunAtOnce(), for what takes no longer than a lock may be held: `step` runs under the stream's
-  // and says whether that was all. What it does takes no time of its own in last_completed_ns(): an
-  // event that is recorded behind it is queued later.
+  // As RunAtOnce(), for what takes no longer than a lock may be held: `step` runs under the
+  // stream's and says whether that was all. What it does takes no time of its own in
+  // last_completed_ns(): an event that is recorded behind it is queued later.
   template <class Step, class Keep>
   bool StepAtOnce(Step step, Keep keep) {
     Lock lock(mutex_);
@@ -116,14 +116,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Drives or waits until everything queued so far is done; leaves asynchronous faults alone.
   void WaitQueued();
   // True when nothing is queued or running.
-  // Read in this order: what is complete now was queued before, so equal numbers say that there was an
-  // instant without a task.
+  // Read in this order: what is complete now was queued before, so equal numbers say that there was
+  // an instant without a task.
   bool Idle() const {
     const uint64_t completed = completed_.load(std::memory_order_acquire);
     return completed == queued_.load(std::memory_order_acquire);
   }
-  // That, and Synchronize() would return no fault, which is there before its task counts as complete.
-  // Not in tasks of this stream.
+  // That, and Synchronize() would return no fault, which is there before its task counts as
+  // complete. Not in tasks of this stream.
   bool Quiet() const { return Idle() && !has_fault_.load(std::memory_order_acquire); }
   // Lets run what is queued and waits for nobody: see RunWhatCan(). Nothing inside user code.
   void CatchUp();
@@ -131,16 +131,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool stop_on_failure();
 
   // Gives up every task queued so far and forgets the asynchronous fault; threads that wait for
-  // them in Synchronize() get kStreamAborted, with `code` unless it is 0. Returns when the tasks are gone, except user code
-  // that runs. kNotSupported inside a host function of this stream.
+  // them in Synchronize() get kStreamAborted, with `code` unless it is 0. Returns when the tasks
+  // are gone, except user code that runs. kNotSupported inside a host function of this stream.
   Fault Abort(int32_t code = 0);
   // Gives up the task that runs now, if one does; those behind it go on.
   Fault Stop();
 
-  // Leaves the table. With `wait` the tasks finish first. Without, one that waits is given up at its
-  // driver's next look, and those behind it, and behind user code that does not end soon, are dropped:
-  // threads in Synchronize() get kStreamAborted. When this returns nothing uses the tasks' memory but
-  // user code that runs. Idempotent.
+  // Leaves the table. With `wait` the tasks finish first. Without, one that waits is given up at
+  // its driver's next look, and those behind it, and behind user code that does not end soon, are
+  // dropped: threads in Synchronize() get kStreamAborted. When this returns nothing uses the tasks'
+  // memory but user code that runs. Idempotent.
   void Close(bool wait);
 
   // Wakes the worker if the stream has tasks and no driver: for threads that wait for it without
@@ -162,8 +162,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool RunsInThisThread() const;
 
  private:
-  // The stream that a thread asked for last, which it keeps alive: a stream that is closed is empty, and
-  // its thread forgets it.
+  // The stream that a thread asked for last, which it keeps alive: a stream that is closed is
+  // empty, and its thread forgets it.
   struct Last {
     void* handle = nullptr;
     uint64_t removals = 0;  // of the table, before the look
@@ -221,11 +221,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // completed_ grew, the role became free, a step or Prepare() ended.
   std::condition_variable progress_;
   std::condition_variable worker_;  // work for the worker
-  // Only the driver pops, and uses the front outside the lock: while it is in Advance() the front may
-  // be gone already.
+  // Only the driver pops, and uses the front outside the lock: while it is in Advance() the front
+  // may be gone already.
   std::deque<std::unique_ptr<Task>> tasks_;
-  // Tasks ever queued; the number of the last one is its ticket. This, the next and has_fault_ are read
-  // without the lock by Quiet().
+  // Tasks ever queued; the number of the last one is its ticket. This, the next and has_fault_ are
+  // read without the lock by Quiet().
   Counted queued_;
   Counted completed_;       // tasks ever finished or dropped
   int sleepers_ = 0;        // threads in progress_

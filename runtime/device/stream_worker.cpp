@@ -5,8 +5,8 @@
 // after a cheap start the worker is only asked to look (Wake::kSoon). A looking worker sleeps in
 // short turns; it takes the role when the stream had tasks and no driver for one whole turn, during
 // which nobody took the role either. While it looks, asking it again costs nothing. Where host
-// threads keep taking the role its looks are in vain and become rarer. It falls into real sleep when
-// it found nothing to do for kLooks turns.
+// threads keep taking the role its looks are in vain and become rarer. It falls into real sleep
+// when it found nothing to do for kLooks turns.
 //
 // Workers are detached and hold a reference to their stream. At the end of the process they simply
 // stop: what they use (tables, heaps) is never destroyed. All signals are blocked in them, so that

@@ -67,13 +67,14 @@ class Task {
   virtual void OnAbort() {}
 
   // Whether it will read or write some of this memory: device memory, host memory
-  // (MemoryKind::kNone), or a mapping as part of a symmetric window (kPeerView). Looks at what the task was made with and nothing else; under the stream's lock,
-  // while Prepare() or WaitForProgress() may run.
+  // (MemoryKind::kNone), or a mapping as part of a symmetric window (kPeerView). Looks at what the
+  // task was made with and nothing else; under the stream's lock, while Prepare() or
+  // WaitForProgress() may run.
   virtual bool Uses(const MemoryInfo& memory) const { return (void)memory, false; }
   // For messages: what it is, beyond its name ("#3 of communicator world"). As Uses().
   virtual std::string Which() const { return ""; }
-  // `memory`, of which `kept` is the owner, is given back while this task uses it: it lives until the
-  // task is gone. Under the stream's lock, never while the task is advanced.
+  // `memory`, of which `kept` is the owner, is given back while this task uses it: it lives until
+  // the task is gone. Under the stream's lock, never while the task is advanced.
   void KeepMemory(std::shared_ptr<void> kept, const std::string& memory) {
     if (!lost_) lost_ = std::make_unique<Lost>(Lost{memory, {}});
     lost_->kept.push_back(std::move(kept));
@@ -87,7 +88,8 @@ class Task {
 
   // The thread that queued it, as gettid() names it; set by Stream::Enqueue().
   int32_t queued_by = 0;
-  // Its stream's place in the flight recorder, for what the task waits for; set by Stream::Enqueue().
+  // Its stream's place in the flight recorder, for what the task waits for; set by
+  // Stream::Enqueue().
   Waiter* waiter = nullptr;
   // Its own place there, if it is an operation.
   OperationNote note;

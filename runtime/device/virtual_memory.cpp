@@ -31,7 +31,7 @@ struct Mapping {
 
 struct Reserved {
   Reservation range;
-  std::optional<Reservation> view;        // the library's (device/memory_map.h), if it is another one
+  std::optional<Reservation> view;        // the library's (program_view.h), if it is another one
   std::map<uintptr_t, Mapping> mappings;  // by address; they do not overlap
 };
 

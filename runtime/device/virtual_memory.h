@@ -20,8 +20,9 @@ Result<void*> ReserveAddress(uint64_t size, uint64_t alignment, void* hint);
 // it holds mappings.
 Fault ReleaseAddress(void* address);
 
-// Maps all of `memory` at `address`; `made_by` as in MemoryInfo. kUnaligned, kBadValue (size, or a handle of another device or
-// process than the reservation's other mappings), kNotReserved, kRangeMapped.
+// Maps all of `memory` at `address`; `made_by` as in MemoryInfo. kUnaligned, kBadValue (size, or a
+// handle of another device or process than the reservation's other mappings), kNotReserved,
+// kRangeMapped.
 Fault MapMemory(void* address, uint64_t size, const std::shared_ptr<PhysicalMemory>& memory,
                 const char* made_by = "aclrtMapMem");
 // kNotMapped unless `address` is the start of a mapping.

@@ -1,5 +1,6 @@
-// A public function is one indirect jump to the core's function of the same signature: no argument is touched,
-// variadic functions work, and an interposer of the public name is honoured by whoever calls that name.
+// A public function is one indirect jump to the core's function of the same signature: no argument
+// is touched, variadic functions work, and an interposer of the public name is honoured by whoever
+// calls that name.
 #if defined(__x86_64__)
 #define HCCLRUN_JUMP_STUB(name)                     \
   .text;                                            \

@@ -1,5 +1,5 @@
-// Communicators from rank tables (semantics D.4): the rank exists at once, and meets the others when
-// an operation needs them.
+// Communicators from rank tables (semantics D.4): the rank exists at once, and meets the others
+// when an operation needs them.
 
 #include <nlohmann/json.hpp>
 

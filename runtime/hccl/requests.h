@@ -48,8 +48,8 @@ inline Fault SubmitTransfers(CallId call, absl::Span<const TransferRequest> requ
   return comm->SubmitTransfers(call, requests, *s);
 }
 
-// What call(communicator, stream) says under the communicator's issuing() lock, where this thread knows
-// both from before. False: it does not, or a group is open.
+// What call(communicator, stream) says under the communicator's issuing() lock, where this thread
+// knows both from before. False: it does not, or a group is open.
 template <class Call>
 bool AtOnce(HcclComm comm, aclrtStream stream, Call call) {
   if (InGroup()) return false;
@@ -60,8 +60,8 @@ bool AtOnce(HcclComm comm, aclrtStream stream, Call call) {
   return call(*c, *known);
 }
 
-// For operations of a few bytes, mostly: done, and in order. False: nothing has happened, and the request
-// knows whether it was refused.
+// For operations of a few bytes, mostly: done, and in order. False: nothing has happened, and the
+// request knows whether it was refused.
 inline bool ExchangeNow(OpRequest* request, HcclComm comm, aclrtStream stream) {
   return request->count <= kExchangeBytes && AtOnce(comm, stream, [&](Communicator& c, Stream& s) {
            request->refused_at_once = !c.ExchangeNow(*request, s, Recorder::Entered());

@@ -23,9 +23,9 @@ inline constexpr uint32_t kNoRankFailed = kMaxJobRanks + 1;
 inline constexpr size_t kBlameBytes = 480;
 inline constexpr size_t kRootInfoUsed = 200;  // bytes of HcclRootInfo that carry anything
 
-// What a rank said of a call that failed because of more than itself, for the launcher's verdict should
-// the rank end now. Written once: the thread that takes it from 0 to 1 writes the sentence, cut to fit
-// and ended by a zero, and then 2 (release). Who loads 2 (acquire) may read it.
+// What a rank said of a call that failed because of more than itself, for the launcher's verdict
+// should the rank end now. Written once: the thread that takes it from 0 to 1 writes the sentence,
+// cut to fit and ended by a zero, and then 2 (release). Who loads 2 (acquire) may read it.
 struct Blame {
   std::atomic<uint32_t> state;
   char sentence[kBlameBytes];
@@ -67,9 +67,10 @@ struct JobPage {
   uint64_t memory_limit_bytes;
   // Not 0 once the launcher has begun to end the job: first failed rank + 1, or kNoRankFailed.
   std::atomic<uint32_t> aborting;
-  // A rank that is about to give up asks for a report of how things stand before it does (lifeline.h):
-  // it takes a number from `reports_asked`, and waits, not long, until `reports_taken`, a futex,
-  // has reached it. The launcher copies what it needs before it stores that (release).
+  // A rank that is about to give up asks for a report of how things stand before it does
+  // (lifeline.h): it takes a number from `reports_asked`, and waits, not long, until
+  // `reports_taken`, a futex, has reached it. The launcher copies what it needs before it stores
+  // that (release).
   std::atomic<uint32_t> reports_asked, reports_taken;
   RecorderLayout recorder;
   std::atomic<uint64_t> committed_bytes[kMaxJobRanks];

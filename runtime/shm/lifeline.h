@@ -49,8 +49,8 @@ class Lifeline {
   static int Rank();  // valid when Page() is not nullptr
   // The rank's note in the job page, or nullptr.
   static RankActivity* Activity();
-  // Notes whom the rank sleeps for: `missing` ranks, one of them `first` of the job (-1: not known);
-  // 0 and -1 for nobody.
+  // Notes whom the rank sleeps for: `missing` ranks, one of them `first` of the job (-1: not
+  // known); 0 and -1 for nobody.
   static void NoteWaiting(uint32_t missing, int32_t first);
   // Lets the launcher report what every rank is doing, and waits until it has looked, a short while
   // at most. For a rank that is about to give up, before others can know of it.

@@ -8,8 +8,8 @@
 
 namespace hcclrun {
 
-// Numbers of the processors in the affinity mask of a process (0: of the calling thread), ascending.
-// Empty when it cannot be read.
+// Numbers of the processors in the affinity mask of a process (0: of the calling thread),
+// ascending. Empty when it cannot be read.
 std::vector<int> ProcessorsOf(pid_t process);
 
 // The same, one processor of every core first, then the cores' second threads and so on.
@@ -24,8 +24,8 @@ double QuotaProcessors();
 // UsableProcessors() bounded by the quota (rounded up). At least 1.
 uint32_t ProcessorCount();
 
-// The same of several processes together, which may be bound to different processors. One that cannot
-// be asked counts as this one.
+// The same of several processes together, which may be bound to different processors. One that
+// cannot be asked counts as this one.
 uint32_t ProcessorCount(const std::vector<pid_t>& processes);
 
 }  // namespace hcclrun

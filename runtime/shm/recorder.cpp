@@ -15,9 +15,9 @@ namespace hcclrun {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-// Of what is written between the mark "being written" and the one that ends it. A release store does
-// not become visible before what its thread stored earlier, the mark, so a reader that sees any of it
-// and then (acquire) the same mark as before knows that it has a mixture.
+// Of what is written between the mark "being written" and the one that ends it. A release store
+// does not become visible before what its thread stored earlier, the mark, so a reader that sees
+// any of it and then (acquire) the same mark as before knows that it has a mixture.
 constexpr auto kAfterMark = std::memory_order_release;
 
 // The thread's place, given back when it ends.

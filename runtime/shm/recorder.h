@@ -7,17 +7,18 @@
 // not: without a system call, a lock, or a cache line that another rank writes. The launcher alone
 // reads, whenever it likes, also long after the writer's death.
 //
-// Who writes what. A place of the ring belongs to one operation at a time: the thread that calls the
-// operation takes the next number (fetch_add), sets the place's number to 0, writes the facts and
-// stores the number (release). Times and outcome are added later by the one thread that drives the
-// operation then. A reader takes the number, copies (acquire loads, so that nothing moves ahead),
-// and discards the copy if the number has changed. When more operations are under way than the ring
-// has places, an old operation adds its times to a place that is not its own any more, unless it
-// looks first, which it does; between look and store remains a window in which it spoils a time of
-// a record. It is a note for people, not a protocol: readers trust no value to be in range.
-// A waiter (stream, thread) has one writer at a time, its driver or itself. Its fields are stored
-// between two increments of `version` (odd: under way); a reader that finds it odd or changed tries
-// again a few times and then takes what is there: the writer may have died in between.
+// Who writes what. A place of the ring belongs to one operation at a time: the thread that calls
+// the operation takes the next number (fetch_add), sets the place's number to 0, writes the facts
+// and stores the number (release). Times and outcome are added later by the one thread that drives
+// the operation then. A reader takes the number, copies (acquire loads, so that nothing moves
+// ahead), and discards the copy if the number has changed. When more operations are under way than
+// the ring has places, an old operation adds its times to a place that is not its own any more,
+// unless it looks first, which it does; between look and store remains a window in which it spoils
+// a time of a record. It is a note for people, not a protocol: readers trust no value to be in
+// range. A waiter (stream, thread) has one writer at a time, its driver or itself. Its fields are
+// stored between two increments of `version` (odd: under way); a reader that finds it odd or
+// changed tries again a few times and then takes what is there: the writer may have died in
+// between.
 
 #include <atomic>
 #include <cstddef>
@@ -30,8 +31,8 @@ namespace hcclrun {
 inline constexpr uint32_t kNoPeer = 0xffffffff;
 inline constexpr uint8_t kNoOp = 0xff;
 
-// A call that has a place in the order of a communicator's calls: an operation, one item of a batch,
-// or a local call such as HcclCommSymWinDeregister.
+// A call that has a place in the order of a communicator's calls: an operation, one item of a
+// batch, or a local call such as HcclCommSymWinDeregister.
 struct OperationRecord {
   enum Kind : uint8_t { kCollective, kSend, kReceive, kLocal };
   std::atomic<uint64_t> number;    // from 1; 0 = being written or never written
@@ -210,8 +211,8 @@ struct OperationFacts {
   uint64_t in_window = UINT64_MAX, out_window = UINT64_MAX;
 };
 
-// What a stream or thread waits for. `missing` ranks of the communicator, of which the first kListed
-// are in `ranks`.
+// What a stream or thread waits for. `missing` ranks of the communicator, of which the first
+// kListed are in `ranks`.
 struct Waiting {
   WaitKind kind = WaitKind::kNothing;
   uint32_t comm = 0, detail = 0;
@@ -260,9 +261,9 @@ class Recorder {
 
   // `waiter` may be null. Repeated with the same facts it costs a few loads.
   static void Wait(Waiter* waiter, const Waiting& waiting);
-  // The calling thread is about to wait for a stream, and is noted as such when it first goes to sleep
-  // for it: in Wait(), for what the stream itself waits for, or in Sleeps(). NothingAwaited() when it
-  // is over.
+  // The calling thread is about to wait for a stream, and is noted as such when it first goes to
+  // sleep for it: in Wait(), for what the stream itself waits for, or in Sleeps(). NothingAwaited()
+  // when it is over.
   static void WillWait(uint32_t stream) { awaited_ = uint64_t{stream} + 1; }
   static void NothingAwaited() { awaited_ = 0; }
   static void Sleeps() {

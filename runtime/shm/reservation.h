@@ -29,8 +29,8 @@ class Reservation {
     return base_ && c >= base_ && length <= size_ && uint64_t(c - base_) <= size_ - length;
   }
 
-  // Maps [object_offset, +size) of the shared object `fd` at `at`, which must lie inside: read-write,
-  // or `closed`, without access.
+  // Maps [object_offset, +size) of the shared object `fd` at `at`, which must lie inside:
+  // read-write, or `closed`, without access.
   Fault Map(void* at, uint64_t size, int fd, uint64_t object_offset, bool closed = false);
   Fault Unmap(void* at, uint64_t size);
 
