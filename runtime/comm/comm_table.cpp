@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/thread_value.h"
+#include "device/handle_table.h"
 
 namespace hcclrun {
 namespace {
@@ -80,9 +81,7 @@ Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle) {
   }
   std::lock_guard<std::mutex> lock(t.mutex);
   auto it = t.comms.find(handle);
-  if (it == t.comms.end()) {
-    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "communicator");
-  }
+  if (it == t.comms.end()) return UnknownHandle(handle, "communicator");
   last = {handle, t.removals.load(std::memory_order_relaxed), it->second, it->second.get(),
           &it->second->issuing()};
   return it->second;
@@ -99,10 +98,7 @@ Fault RemoveCommunicator(void* handle) {
   {
     std::lock_guard<std::mutex> lock(t.mutex);
     auto it = t.comms.find(handle);
-    if (it == t.comms.end()) {
-      return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)},
-                   "communicator");
-    }
+    if (it == t.comms.end()) return UnknownHandle(handle, "communicator");
     comm = std::move(it->second);
     t.comms.erase(it);
     t.removals.fetch_add(1, std::memory_order_release);
@@ -130,7 +126,7 @@ Result<WindowRef> FindWindow(void* handle) {
   if (it != t.windows.end()) {
     if (auto comm = it->second.first.lock()) return WindowRef{std::move(comm), it->second.second};
   }
-  return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "window");
+  return UnknownHandle(handle, "window");
 }
 
 void* HandleOfWindow(const Communicator& comm, uint64_t window) {

@@ -23,8 +23,7 @@ thread_local uint64_t t_current = 0;
 
 Result<std::shared_ptr<Context>> Context::From(void* handle) {
   std::shared_ptr<Context> context = Table().Find(handle);
-  if (!context)
-    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "context");
+  if (!context) return UnknownHandle(handle, "context");
   return context;
 }
 

@@ -118,22 +118,10 @@ Fault Device::Set(int32_t id) {
   return Fault::None();
 }
 
-Fault Device::Reset(int32_t id) {
-  if (Fault f = CheckId(id)) return f;
-  Device* device = Existing(id);
-  if (!device) return Fault(FaultKind::kNoContext);
-  {
-    std::lock_guard<std::mutex> lock(device->mutex_);
-    if (device->references_ == 0) {
-      return device->finalised_ ? Fault::None() : Fault(FaultKind::kNoContext);
-    }
-    if (--device->references_ > 0) return Fault::None();
-  }
-  device->Release(/*wait=*/true);
-  return Fault::None();
-}
+Fault Device::Reset(int32_t id) { return GiveBack(id, /*force=*/false); }
+Fault Device::ResetForce(int32_t id) { return GiveBack(id, /*force=*/true); }
 
-Fault Device::ResetForce(int32_t id) {
+Fault Device::GiveBack(int32_t id, bool force) {
   if (Fault f = CheckId(id)) return f;
   Device* device = Existing(id);
   if (!device) return Fault(FaultKind::kNoContext);
@@ -142,9 +130,10 @@ Fault Device::ResetForce(int32_t id) {
     if (device->references_ == 0) {
       return device->finalised_ ? Fault::None() : Fault(FaultKind::kNoContext);
     }
-    device->references_ = 0;
+    device->references_ = force ? 0 : device->references_ - 1;
+    if (device->references_ > 0) return Fault::None();
   }
-  device->Release(/*wait=*/false);
+  device->Release(/*wait=*/!force);
   return Fault::None();
 }
 

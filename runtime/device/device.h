@@ -71,6 +71,7 @@ class Device {
   Device(int32_t id, std::unique_ptr<Heap> heap) : id_(id), heap_(std::move(heap)) {}
   std::vector<std::shared_ptr<Context>> TakeContexts();
   std::vector<std::shared_ptr<Stream>> Streams();
+  static Fault GiveBack(int32_t id, bool force);
   void Release(bool wait);
 
   const int32_t id_;

@@ -166,14 +166,13 @@ void* Event::CreateShared(std::shared_ptr<IpcEvent> shared, uint32_t flags) {
 
 Result<std::shared_ptr<Event>> Event::From(void* handle) {
   std::shared_ptr<Event> event = Table().Find(handle);
-  if (!event)
-    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "event");
+  if (!event) return UnknownHandle(handle, "event");
   return event;
 }
 
 Fault Event::Destroy(void* handle) {
   if (Table().Remove(handle)) return Fault::None();
-  return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "event");
+  return UnknownHandle(handle, "event");
 }
 
 std::shared_ptr<EventPoint> Event::Last() {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fault.h"
 #include "base/thread_value.h"
 
 namespace hcclrun {
@@ -27,6 +28,11 @@ enum class HandleKind : uint64_t {
   kNotify = 0x15,
   kMemoryPool = 0x16
 };
+
+// A handle that is in no table of the objects that it should name, `kind` in words.
+inline Fault UnknownHandle(const void* handle, const char* kind) {
+  return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, kind);
+}
 
 template <class T>
 class HandleTable {

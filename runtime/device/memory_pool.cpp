@@ -61,7 +61,7 @@ void* MemoryPool::Create(Device* device, uint64_t limit) {
 
 Result<std::shared_ptr<MemoryPool>> MemoryPool::From(const void* handle) {
   if (std::shared_ptr<MemoryPool> pool = Table().Find(handle)) return pool;
-  return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "memory pool");
+  return UnknownHandle(handle, "memory pool");
 }
 
 Fault MemoryPool::Destroy(const void* handle) {

@@ -86,14 +86,13 @@ Result<void*> Notify::Import(const char* key, Device* device) {
 
 Result<std::shared_ptr<Notify>> Notify::From(void* handle) {
   std::shared_ptr<Notify> notify = Table().Find(handle);
-  if (!notify)
-    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "notify");
+  if (!notify) return UnknownHandle(handle, "notify");
   return notify;
 }
 
 Fault Notify::Destroy(void* handle) {
   if (Table().Remove(handle)) return Fault::None();
-  return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "notify");
+  return UnknownHandle(handle, "notify");
 }
 
 void Notify::ReleaseAllOf(Device* device) {

@@ -70,9 +70,7 @@ int PhysicalMemory::fd() const { return import_ ? import_->fd() : device_->heap(
 
 Result<std::shared_ptr<PhysicalMemory>> PhysicalMemory::From(void* handle) {
   std::shared_ptr<PhysicalMemory> memory = Table().Find(handle);
-  if (!memory)
-    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)},
-                 "physical memory");
+  if (!memory) return UnknownHandle(handle, "physical memory");
   return memory;
 }
 
@@ -80,9 +78,7 @@ Fault PhysicalMemory::ReleaseHandle(void* handle) {
   std::shared_ptr<PhysicalMemory> memory;  // dies outside the lock
   std::lock_guard<std::mutex> lock(HandleLock());
   memory = Table().Find(handle);
-  if (!memory)
-    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)},
-                 "physical memory");
+  if (!memory) return UnknownHandle(handle, "physical memory");
   if (--memory->user_references_ == 0) Table().Remove(handle);
   return Fault::None();
 }

@@ -42,8 +42,7 @@ Result<std::shared_ptr<Stream>> Stream::From(void* handle) {
   const uint64_t removals = Removals();
   if (last.handle == handle && last.removals == removals && last.stream) return last.stream;
   std::shared_ptr<Stream> stream = Table().Find(handle);
-  if (!stream)
-    return Fault(FaultKind::kUnknownHandle, {reinterpret_cast<uintptr_t>(handle)}, "stream");
+  if (!stream) return UnknownHandle(handle, "stream");
   last = {handle, removals, stream};
   return stream;
 }
