@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/speaker.h"
+
 namespace hcclrun {
 namespace {
 
@@ -120,7 +122,8 @@ void CopyRank(const RecorderView& view, const Clock& clock, RankHistory* rank) {
     c.called = r.called.load(kInOrder);
     c.stage_bytes = r.stages.load(kInOrder);
     c.servers = std::max<uint32_t>(r.servers.load(kInOrder), 1);
-    c.name = std::string(r.name, strnlen(r.name, sizeof r.name));
+    c.whole_name = std::string(r.name, strnlen(r.name, sizeof r.name));
+    c.name = ShownName(c.whole_name);
     for (uint32_t w = 0; w < CommunicatorRecord::kExpectedWords; w++) {
       for (uint64_t bits = r.expected[w].load(kInOrder); bits; bits &= bits - 1)
         c.expected.push_back(

@@ -50,7 +50,8 @@ struct RecordedCommunicator {
   uint64_t called = 0;
   uint64_t stage_bytes = 0;
   uint32_t servers = 1;
-  std::string name;
+  std::string name;           // as texts show it (base/speaker.h)
+  std::string whole_name;     // as HcclGetCommName says, cut
   std::vector<int> expected;  // ranks of the job that are to be members; empty: not known
 };
 

@@ -56,7 +56,7 @@ Json CallJson(const JobHistory& history, const RankHistory& rank, const Recorded
   json["kind"] = KindName(c.kind);
   json["call"] = CallName(static_cast<CallId>(c.call));
   const RecordedCommunicator* comm = rank.communicator(c.comm);
-  json["communicator"] = comm ? Json(comm->name) : Json(nullptr);
+  json["communicator"] = comm ? Json(comm->whole_name) : Json(nullptr);
   json["sequence"] = c.kind == OperationRecord::kLocal ? c.sequence : c.sequence + 1;
   json["called"] = TimeOf(history, c.called_ns);
   if (c.kind == OperationRecord::kLocal) return json;
@@ -112,7 +112,7 @@ Json RankJson(const JobHistory& history, int rank, const JobHistory& calls) {
   json["communicators"] = Json::array();
   for (const RecordedCommunicator& c : me.communicators) {
     Json one;
-    one["name"] = c.name;
+    one["name"] = c.whole_name;
     one["rank"] = c.rank;
     one["size"] = c.size;
     one["alive"] = c.alive;

@@ -126,6 +126,8 @@ struct Fault {
   // A code that the specification fixes for this very occasion and that differs from the kind's
   // usual one (check/fault_table); 0 = the usual code.
   int32_t code_override = 0;
+  // Whose call or operation it is about (base/speaker.h); 0: of no communicator, or not known yet.
+  uint32_t speaker = 0;
 
   Fault() = default;
   explicit Fault(FaultKind k, std::string t = {}) : kind(k), text(std::move(t)) {}
@@ -139,6 +141,12 @@ struct Fault {
     code_override = code;
     return std::move(*this);
   }
+  // Said by whoever it is first said to be of.
+  Fault& SaidBy(uint32_t who) & {
+    if (speaker == 0) speaker = who;
+    return *this;
+  }
+  Fault&& SaidBy(uint32_t who) && { return std::move(SaidBy(who)); }
   // True when something went wrong.
   explicit operator bool() const { return kind != FaultKind::kNone; }
 };

@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/job.h"
+#include "base/speaker.h"
 
 namespace hcclrun {
 namespace {
@@ -85,11 +86,12 @@ void Log(LogModule module, LogLevel level, absl::string_view text) {
       local.tm_min, local.tm_sec, now.tv_nsec / 1'000'000, now.tv_nsec / 1'000 % 1'000, text));
 }
 
-void Tell(LogLevel level, absl::string_view sentence) {
+void Tell(LogLevel level, absl::string_view sentence, uint32_t speaker) {
   if (GetLevels().global == LogLevel::kNone) return;
   const Job& job = Job::Get();
-  std::string who =
-      job.rank() >= 0 ? absl::StrCat("hcclrun: rank ", job.rank(), ": ") : "hcclrun: ";
+  const std::string speaks =
+      WhoSpeaks(SpeakerOf(speaker ? speaker : SpeakerOfThread()), job.rank(), job.size());
+  std::string who = speaks.empty() ? "hcclrun: " : absl::StrCat("hcclrun: ", speaks, ": ");
   if (level == LogLevel::kWarning) who += "warning: ";
   WriteLine(absl::StrCat(who, sentence, "\n"));
 }

@@ -5,6 +5,8 @@
 // unless set), and ASCEND_MODULE_LOG_LEVEL=HCCL=1:RUNTIME=2 per module. What a user must read
 // goes through Tell().
 
+#include <cstdint>
+
 #include "absl/strings/string_view.h"
 
 namespace hcclrun {
@@ -15,9 +17,10 @@ enum class LogModule { kHccl, kAscendCl, kRuntime };
 bool LogEnabled(LogModule module, LogLevel level);
 void Log(LogModule module, LogLevel level, absl::string_view text);
 
-// One sentence to the user, on standard error, prefixed "hcclrun: " and, where known, the rank.
+// One sentence to the user, on standard error, prefixed "hcclrun: " and, where known, who says it: the
+// process' rank in the job, and which rank of which communicator (`speaker`, base/speaker.h).
 // Written with one write(2), so lines of several processes do not mix. Silent only when the global
 // level is kNone.
-void Tell(LogLevel level, absl::string_view sentence);
+void Tell(LogLevel level, absl::string_view sentence, uint32_t speaker = 0);
 
 }  // namespace hcclrun

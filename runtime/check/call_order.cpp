@@ -1,11 +1,13 @@
 #include "check/call_order.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/rank_list.h"
+#include "base/speaker.h"
 #include "check/details.h"
 #include "comm/matching.h"
 #include "shm/job_ranks.h"
@@ -29,7 +31,8 @@ uint64_t KeyOf(const OpDetail& d) {
     const CommunicatorRecord& c = mine->communicators[i];
     if (c.id.load(kInOrder) != 0 && c.alive.load(kInOrder) != 0 &&
         c.rank.load(kInOrder) == d.own_rank && c.size.load(kInOrder) == d.ranks &&
-        d.communicator.compare(0, sizeof c.name - 1, c.name) == 0)
+        (d.communicator.compare(0, sizeof c.name - 1, c.name) == 0 ||
+         ShownName(std::string(c.name, strnlen(c.name, sizeof c.name))) == d.communicator))
       return c.key.load(kInOrder);
   }
   return 0;

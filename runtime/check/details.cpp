@@ -10,6 +10,7 @@
 #include "check/call_order.h"
 #include "check/numbering.h"
 #include "check/peer_doing.h"
+#include "check/transfer_sentences.h"
 #include "collective/types.h"
 #include "comm/details.h"
 #include "comm/matching.h"
@@ -120,13 +121,21 @@ std::string WhoLeft(const Fault& f) {
   return absl::StrCat(who, " (pid ", f.n[1], in_job, ")");
 }
 
+std::string OperationIn(const Fault& f) {
+  const OpDetail* d = OpOf(f);
+  // Where the rank has another number in the job, it has been named with its communicator.
+  const bool named = !d || (!d->calls.empty() && !InJob(d->calls[0].position).empty());
+  return absl::StrCat("operation #", f.n[2] + 1, named ? "" : " of communicator ",
+                      named ? "" : d->communicator);
+}
+
 std::string RankExitedSentence(const Fault& f) {
   const OpDetail* d = OpOf(f);
   const bool destroyed =
       d && !d->calls.empty() && d->calls[0].position.state == RankState::kDestroyed;
   return absl::StrCat(
       WhoLeft(f), destroyed ? " has destroyed the communicator" : " has left", DoingWhat(f),
-      ", but operation #", f.n[2] + 1, " needs it; ",
+      ", but ", OperationIn(f), " needs it; ",
       destroyed ? "every rank must call the same operations before it destroys the communicator"
                 : "keep every rank in its process until all operations are done");
 }
@@ -296,6 +305,7 @@ static std::string RankAmong(const std::vector<Call>& calls, uint32_t rank) {
 std::string ToldElsewhere(const Fault& f) {
   const OpDetail* op = OpOf(f);
   const WindowDetail* window = WindowOf(f);
+  if (!op && !window) return TransferToldElsewhere(f);
   if (window && f.n[2]) return "";  // came too late, alone
   const std::function<uint32_t()> claim = op       ? op->claim_telling
                                           : window ? window->claim_telling

@@ -28,6 +28,8 @@ std::string WindowMissingSentence(const Fault& fault, bool still = false);
 std::string DoingWhat(const Fault& fault);
 // "rank 3 (pid 4711)", for the rank that a fault names.
 std::string WhoLeft(const Fault& fault);
+// "operation #42 of communicator world", in which this rank found that out.
+std::string OperationIn(const Fault& fault);
 std::string RankExitedSentence(const Fault& fault);
 
 }  // namespace hcclrun

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/call.h"
+#include "base/speaker.h"
 #include "shm/job_ranks.h"
 #include "shm/lifeline.h"
 #include "shm/process_watch.h"
@@ -34,7 +35,7 @@ std::string LastOperation(JobPage* page, uint32_t rank) {
   const CommunicatorRecord& c = view.communicators[comm % layout.communicators];
   if (comm != 0 && c.id.load(std::memory_order_acquire) == comm)
     absl::StrAppend(&text, " of communicator ",
-                    std::string(c.name, strnlen(c.name, sizeof c.name)));
+                    ShownName(std::string(c.name, strnlen(c.name, sizeof c.name))));
   return text;
 }
 

@@ -131,7 +131,8 @@ void ApiCall::Tell(const Fault& fault, int32_t code, const char* ei_code) {
     const std::string elsewhere = ToldElsewhere(fault);
     hcclrun::Tell(
         LogLevel::kError,
-        elsewhere.empty() ? sentence : absl::StrCat(CallName(call_), ": ", elsewhere, code_text));
+        elsewhere.empty() ? sentence : absl::StrCat(CallName(call_), ": ", elsewhere, code_text),
+        fault.speaker);
     messages.last_told = sentence;
   } else {
     Log(LogModule::kRuntime, LogLevel::kInfo, sentence);

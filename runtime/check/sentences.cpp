@@ -235,7 +235,7 @@ std::string SentenceOf(const Fault& f) {
       return MismatchSentence(f);
     case K::kRankDied:
       return absl::StrCat(WhoLeft(f), " ", n[3] ? absl::StrCat("exited with code ", n[3]) : "died",
-                          DoingWhat(f), "; this rank was at operation #", n[2] + 1);
+                          DoingWhat(f), "; this rank was at ", OperationIn(f));
     case K::kRankExited:
       return RankExitedSentence(f);
     case K::kExecTimeout:

@@ -30,11 +30,12 @@ std::string NoteOf(const Fault& fault) {
 
 const bool g_installed = [] {
   SetStallTeller([](const Fault& fault) {
-    Tell(LogLevel::kWarning, absl::StrCat(NoteOf(fault), " (HCCLRUN_STALL_NOTE=0: no such notes)"));
+    Tell(LogLevel::kWarning, absl::StrCat(NoteOf(fault), " (HCCLRUN_STALL_NOTE=0: no such notes)"),
+         fault.speaker);
     Lifeline::TellStall();
   });
   SetWarningTeller([](CallId call, const Fault& fault) {
-    Tell(LogLevel::kWarning, absl::StrCat(CallName(call), ": ", SentenceOf(fault)));
+    Tell(LogLevel::kWarning, absl::StrCat(CallName(call), ": ", SentenceOf(fault)), fault.speaker);
   });
   return true;
 }();

@@ -56,6 +56,20 @@ std::string TransferMismatchSentence(const Fault& f) {
       Numbering(*d));
 }
 
+std::string TransferToldElsewhere(const Fault& f) {
+  const TransferDetail* d = Of(f);
+  if (!d || !d->claim_telling || d->sender.call.is_skipped || d->receiver.call.is_skipped)
+    return "";
+  const uint32_t teller = d->claim_telling();
+  if (teller == kNoRank) return "";
+  const bool sends = d->own_rank == d->sender.position.rank;
+  const TransferDetail::Side &mine = sends ? d->sender : d->receiver,
+                             &other = sends ? d->receiver : d->sender;
+  return absl::StrCat(Transfer(*d), " differs between its ends; this rank ",
+                      sends ? "sends" : "receives", " with ", Call(mine), ". The message of rank ",
+                      teller, InJob(other.position), " has the whole of it");
+}
+
 std::string TransferTimeoutSentence(const Fault& f, bool still) {
   const TransferDetail* d = Of(f);
   if (!d) return "a transfer waited too long for its peer";

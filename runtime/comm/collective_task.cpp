@@ -99,7 +99,8 @@ bool CollectiveTask::Uses(const MemoryInfo& memory) const {
 }
 
 std::string CollectiveTask::Which() const {
-  return absl::StrCat("#", descriptor_.sequence + 1, " of communicator ", comm_->name());
+  return absl::StrCat("#", descriptor_.sequence + 1, " of communicator ", comm_->shown_name(),
+                      " (rank ", comm_->rank(), " of it)");
 }
 
 bool CollectiveTask::TryPostNow(bool* last) {

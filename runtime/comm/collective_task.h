@@ -67,6 +67,7 @@ class CollectiveTask : public Task {
   }
   bool Uses(const MemoryInfo& memory) const override;
   std::string Which() const override;
+  uint32_t speaker() const override { return comm_->speaker(); }
   const char* Name() const override { return CallName(static_cast<CallId>(descriptor_.call)); }
 
  private:

@@ -29,7 +29,8 @@ Fault CollectiveTask::Trouble() {
   if (gone != kNoRank && !CanGoOn()) {
     // Because of another one perhaps, whose end was noted before.
     if (AbortOf(view).cause != AbortCause::kNone) return Trouble();
-    return OperationFault(FaultKind::kRankExited, view, comm_->name(), comm_->rank(), k, gone);
+    return OperationFault(FaultKind::kRankExited, view, comm_->shown_name(), comm_->rank(), k,
+                          gone);
   }
   if (deadline_.passed() && !CanGoOn()) {
     Lifeline::AskForReport(ReportCause::kExecTimeout);
@@ -104,7 +105,7 @@ Fault CollectiveTask::FaultOfAll(FaultKind kind) const {
     const std::shared_ptr<Communicator> comm = weak.lock();
     return comm ? ClaimTelling(comm->view(), k, comm->rank()) : kNoRank;
   };
-  return OperationFault(kind, comm_->view(), comm_->name(), comm_->rank(), k, kNoRank,
+  return OperationFault(kind, comm_->view(), comm_->shown_name(), comm_->rank(), k, kNoRank,
                         match_ ? &*match_ : nullptr, std::move(claim));
 }
 
@@ -127,6 +128,7 @@ bool CollectiveTask::OthersMayCome() {
 
 Fault CollectiveTask::LateFault() const {
   Fault f = FaultOfAll(FaultKind::kExecTimeout);
+  f.speaker = comm_->speaker();
   f.n[1] = uint64_t(NowNs() - waiting_since_ns_) / 1'000'000;
   return f;
 }

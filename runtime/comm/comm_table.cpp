@@ -87,6 +87,11 @@ Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle) {
   return it->second;
 }
 
+uint32_t SpeakerOfCommunicator(void* handle) {
+  Result<std::shared_ptr<Communicator>> comm = FindCommunicator(handle);
+  return comm.ok() ? (*comm)->speaker() : 0;
+}
+
 Communicator* VisitCommunicator(void* handle) {
   const LastFound& last = ThreadValue<LastFound>::Get();
   return last.handle == handle && last.issuing && last.issuing->Visit() ? last.address : nullptr;

@@ -17,6 +17,8 @@ Fault CheckNameFree(const std::string& name, int32_t device);
 void* AddCommunicator(std::shared_ptr<Communicator> comm);
 // The communicator of a handle; its members may not have been met (Communicator::Ready).
 Result<std::shared_ptr<Communicator>> FindCommunicator(void* handle);
+// In whose name faults of calls with this handle are told; 0: it is none.
+uint32_t SpeakerOfCommunicator(void* handle);
 // The communicator of a handle that this thread found last: under its issuing() lock, which keeps
 // it alive and which the caller unlocks. Null: use FindCommunicator().
 Communicator* VisitCommunicator(void* handle);

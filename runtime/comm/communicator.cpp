@@ -14,6 +14,7 @@
 #include "base/job.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/speaker.h"
 #include "base/step.h"
 #include "base/strict_mode.h"
 #include "collective/plan.h"
@@ -72,9 +73,10 @@ Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info,
     const FaultKind kind = membership.fault().kind;
     if (kind == FaultKind::kRanksMissing || kind == FaultKind::kRootUnreachable)
       Lifeline::AskForReport(ReportCause::kConnectTimeout);
-    return membership.fault();
+    return std::move(membership.fault()).SaidBy((*comm)->speaker());
   }
-  if (Fault f = (*comm)->Attach(std::move(*membership))) return f;
+  if (Fault f = (*comm)->Attach(std::move(*membership)))
+    return std::move(f).SaidBy((*comm)->speaker());
   return comm;
 }
 
@@ -99,6 +101,8 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
                                                             Hello* hello) {
   std::shared_ptr<Communicator> comm(new Communicator(device, ranks, rank, config));
   if (comm->config_.name.empty()) comm->config_.name = info.name;
+  comm->shown_name_ = ShownName(comm->name());
+  comm->speaker_ = AddSpeaker({rank, ranks, comm->shown_name_});
   comm->key_ = KeyOf(info);
   Heap& heap = device->heap();
   PeerHeaps::RegisterOwn(heap.uid(), heap.base(), heap.program_base(), heap.size());
@@ -249,14 +253,14 @@ Fault Communicator::AsyncFault() const {
           left != kNoRank && left != abort.rank &&
           view().ranks[left].state.load(std::memory_order_seq_cst) !=
               uint32_t(RankState::kFailed)) {
-        return OperationFault(FaultKind::kRankExited, view(), name(), rank_, here, left);
+        return OperationFault(FaultKind::kRankExited, view(), shown_name_, rank_, here, left);
       }
       [[fallthrough]];
     case AbortCause::kRankDied:
-      return OperationFault(FaultKind::kRankDied, view(), name(), rank_, here,
+      return OperationFault(FaultKind::kRankDied, view(), shown_name_, rank_, here,
                             std::min(abort.rank, size_ - 1));
     case AbortCause::kTimeout: {
-      Fault fault = OperationFault(FaultKind::kExecTimeout, view(), name(), rank_, here);
+      Fault fault = OperationFault(FaultKind::kExecTimeout, view(), shown_name_, rank_, here);
       fault.n[2] = uint64_t{abort.rank} + 1;
       return fault;
     }
@@ -289,12 +293,13 @@ void Communicator::WarnOfUnfinished() const {
   const bool collective = operations > operations_done;
   const uint64_t left = collective ? operations - operations_done : transfers - transfers_done;
   Tell(LogLevel::kWarning,
-       absl::StrCat("HcclCommDestroy: of communicator ", name(), " ", left,
-                    collective ? " operations" : " calls of sends or receives",
-                    " are queued and not done, the last one is #",
-                    collective ? operations : transfers,
-                    "; here they go on, on hardware they use what is gone. Synchronise their stream "
-                    "first"));
+       absl::StrCat(
+           "HcclCommDestroy: of communicator ", shown_name_, " ", left,
+           collective ? " operations" : " calls of sends or receives",
+           " are queued and not done, the last one is #", collective ? operations : transfers,
+           "; here they go on, on hardware they use what is gone. Synchronise their stream "
+           "first"),
+       speaker_);
 }
 
 void Communicator::Destroy() {

@@ -117,6 +117,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   uint32_t rank() const { return rank_; }
   uint32_t size() const { return size_; }
   const std::string& name() const { return config_.name; }
+  // In messages, and who speaks in them (base/speaker.h).
+  const std::string& shown_name() const { return shown_name_; }
+  uint32_t speaker() const { return speaker_; }
   // Once connected: why no operation can take the window path (semantics A.10 items 4 to 6); null:
   // they can.
   const char* no_window_path() const { return no_window_path_; }
@@ -231,7 +234,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Device* device_;
   uint32_t size_, rank_;
   CommConfig config_;
-  std::string key_;
+  std::string key_, shown_name_;
+  uint32_t speaker_ = 0;
   const char* no_window_path_ = nullptr;
   std::shared_ptr<HcclBuffers> buffers_;  // the own ones
   std::shared_ptr<const Membership> membership_;

@@ -25,7 +25,7 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLayoutVersion = 11;  // of everything that travels between processes
+inline constexpr uint32_t kLayoutVersion = 12;  // of everything that travels between processes
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;
@@ -35,6 +35,7 @@ inline constexpr uint64_t kExchangeBytes = 2048;  // of a rank's input, at most
 constexpr uint64_t ExchangeBytes(uint32_t ranks) {
   return ranks <= 4 ? kExchangeBytes : ranks <= kMostExchangers ? kExchangeBytes / 2 : 0;
 }
+inline constexpr uint32_t kTransferNotes = 6;  // what the line of ControlHeader::told has room for
 inline constexpr uint32_t kNoRank = 0xffffffff;
 inline constexpr uint64_t kNoWindow = UINT64_MAX;
 
@@ -249,6 +250,9 @@ struct ControlHeader {
   // Of the newest failed operation that a rank has told its user in full, so that not all do: its
   // sequence + 1, times kMaxRanks, and the rank. A note, which orders nothing.
   std::atomic<uint64_t> told;
+  // Likewise of transfers whose ends differ, a word for some pairs: 1, sender, receiver, the transfer's
+  // number (cut to 30 bits) and the rank, from the top.
+  std::atomic<uint64_t> told_transfers[kTransferNotes];
 };
 
 inline constexpr uint64_t kWindowsBroken = uint64_t{1} << 63;

@@ -93,6 +93,7 @@ struct TransferDetail : FaultDetail {
   uint32_t own_rank;
   uint64_t transfer;  // number on the pair, from 0
   Side sender, receiver;
+  std::function<uint32_t()> claim_telling;  // as in OpDetail, of the two ends; of a mismatch
 };
 
 RankPosition PositionOf(const ControlView& view, uint32_t rank);

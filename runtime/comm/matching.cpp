@@ -343,4 +343,21 @@ uint32_t ClaimTelling(const ControlView& view, uint64_t sequence, uint32_t rank)
                                                                                   : kNoRank;
 }
 
+// Where another pair has taken the word meanwhile, likewise.
+uint32_t ClaimTellingTransfer(const ControlView& view, uint32_t sender, uint32_t receiver,
+                              uint64_t transfer, uint32_t rank) {
+  static_assert(kMaxRanks == 1 << 10);
+  std::atomic<uint64_t>& told =
+      view.header->told_transfers[(sender + uint64_t{receiver} * 5) % kTransferNotes];
+  const uint64_t which = ((uint64_t{1} << 20 | sender << 10 | receiver) << 30) |
+                         (transfer & ((uint64_t{1} << 30) - 1));
+  uint64_t seen = told.load(std::memory_order_relaxed);
+  while (seen / kMaxRanks != which) {
+    if (told.compare_exchange_weak(seen, which * kMaxRanks + rank, std::memory_order_relaxed))
+      return kNoRank;
+  }
+  const uint32_t teller = static_cast<uint32_t>(seen % kMaxRanks);
+  return (teller == sender || teller == receiver) && teller != rank ? teller : kNoRank;
+}
+
 }  // namespace hcclrun

@@ -89,5 +89,8 @@ Fault OperationFault(FaultKind kind, const ControlView& view, const std::string&
 // kNoRank, or the rank that has told.
 inline constexpr uint64_t kTellsWindows = uint64_t{1} << 50;
 uint32_t ClaimTelling(const ControlView& view, uint64_t sequence, uint32_t rank);
+// As above, of a transfer whose ends differ.
+uint32_t ClaimTellingTransfer(const ControlView& view, uint32_t sender, uint32_t receiver,
+                              uint64_t transfer, uint32_t rank);
 
 }  // namespace hcclrun

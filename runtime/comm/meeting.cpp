@@ -102,7 +102,7 @@ Fault Meeting::Hopeless(bool* left) {
       *left |= HasLeft(parent->view(), r);
       if (HasDied(parent->view(), r) || (left_before && *left)) {
         return Fault(FaultKind::kRendezvousRefused,
-                     absl::StrCat("rank ", r, " of ", parent->name(), " (pid ",
+                     absl::StrCat("rank ", r, " of ", parent->shown_name(), " (pid ",
                                   parent->view().ranks[r].pid, ") has ended"));
       }
     }
@@ -116,9 +116,10 @@ Fault Meeting::Hopeless(bool* left) {
 }
 
 Fault Meeting::MissingFault(int64_t waited_ms) {
-  Fault f = join_.WhoIsMissing(waited_ms);
+  Fault f = join_.WhoIsMissing(waited_ms).SaidBy(comm_->speaker());
   const std::string& label = comm_->config().label;
-  absl::StrAppend(&f.text, " (ranks of ", comm_->name(), label.empty() ? "" : ", ", label, ")");
+  absl::StrAppend(&f.text, " (ranks of ", comm_->shown_name(), label.empty() ? "" : ", ", label,
+                  ")");
   if (!ancestry_.ranks.empty()) {
     absl::StrAppend(&f.text, ", whose ranks are ");
     const size_t shown = std::min<size_t>(ancestry_.ranks.size(), 16);

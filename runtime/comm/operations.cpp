@@ -116,6 +116,7 @@ Fault Communicator::OverlapFault(CallId call, const char* in, uint64_t in_bytes,
   Fault fault(FaultKind::kBuffersOverlap, {reinterpret_cast<uintptr_t>(in), in_bytes,
                                            reinterpret_cast<uintptr_t>(out), out_bytes});
   if (StrictMode()) return fault;
+  fault.speaker = speaker_;
   if (!overlap_told_.exchange(true, std::memory_order_relaxed)) TellWarning(call, fault);
   return Fault::None();
 }

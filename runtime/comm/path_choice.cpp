@@ -80,9 +80,11 @@ PathChoice ChoosePath(Communicator& comm, const OpRequest& request, const Buffer
 void Explain(Communicator& comm, const OpRequest& request, uint64_t sequence,
              const PathChoice& choice) {
   const bool window = choice.window && !choice.unsafe;
-  Tell(LogLevel::kInfo, absl::StrCat(CallName(request.call), " #", sequence + 1, " on ",
-                                     comm.name(), ": ", window ? "window path" : "buffered path",
-                                     window ? "" : " because of ", window ? "" : choice.reason));
+  Tell(LogLevel::kInfo,
+       absl::StrCat(CallName(request.call), " #", sequence + 1, " on ", comm.shown_name(), ": ",
+                    window ? "window path" : "buffered path", window ? "" : " because of ",
+                    window ? "" : choice.reason),
+       comm.speaker());
 }
 
 }  // namespace hcclrun

@@ -240,11 +240,12 @@ Fault SymmetricHeap::Compare(const std::vector<WindowEntry>& entries, uint64_t r
                  stride = entries[r].stride != first.stride;
       if (!size && !stride) continue;
       Tell(LogLevel::kWarning,
-           absl::StrCat("HcclCommSymWinRegister on ", comm_->name(), ": ",
+           absl::StrCat("HcclCommSymWinRegister on ", comm_->shown_name(), ": ",
                         size ? "size" : "hcclSymWinMaxMemSizePerRank", " is ",
                         size ? first.user_bytes : first.stride, " on rank 0 and ",
                         size ? entries[r].user_bytes : entries[r].stride, " on rank ", r,
-                        "; all ranks should pass the same (HCCLRUN_CHECK=error refuses this)"));
+                        "; all ranks should pass the same (HCCLRUN_CHECK=error refuses this)"),
+           comm_->speaker());
       break;
     }
   }
@@ -267,7 +268,7 @@ void SymmetricHeap::NoteWaiting(uint64_t round) const {
 
 Fault SymmetricHeap::RoundFault(FaultKind kind, uint64_t round, uint64_t waited_ms) {
   auto detail = std::make_shared<WindowDetail>();
-  detail->communicator = comm_->name();
+  detail->communicator = comm_->shown_name();
   detail->ranks = comm_->size();
   detail->own_rank = comm_->rank();
   for (uint32_t r = 0; r < comm_->size(); r++) {
@@ -279,6 +280,7 @@ Fault SymmetricHeap::RoundFault(FaultKind kind, uint64_t round, uint64_t waited_
     return comm ? ClaimTelling(comm->view(), kTellsWindows + round, comm->rank()) : kNoRank;
   };
   Fault fault(kind, {round, waited_ms});
+  fault.speaker = comm_->speaker();
   fault.detail = std::move(detail);
   return fault;
 }

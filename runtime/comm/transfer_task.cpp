@@ -11,6 +11,7 @@
 #include "collective/kernels.h"
 #include "comm/abort.h"
 #include "comm/details.h"
+#include "comm/matching.h"
 #include "comm/thresholds.h"
 #include "device/heap.h"
 #include "device/poison.h"
@@ -92,7 +93,8 @@ bool TransferTask::Uses(const MemoryInfo& memory) const {
 std::string TransferTask::Which() const {
   const Transfer& first = transfers_[0];
   return absl::StrCat(first.end == kSenderEnd ? "to rank " : "from rank ", first.peer,
-                      " on communicator ", comm_->name());
+                      " on communicator ", comm_->shown_name(), " (rank ", comm_->rank(),
+                      " of it)");
 }
 
 // Receives alone have anything to poison; no peer writes before this rank has posted. What a send of
@@ -471,12 +473,22 @@ Fault TransferTask::FaultOf(FaultKind kind, const Communicator& comm, const Tran
     return s;
   };
   auto detail = std::make_shared<TransferDetail>();
-  detail->communicator = comm.name();
+  detail->communicator = comm.shown_name();
   detail->own_rank = me;
   detail->transfer = t.number;
   detail->sender = side(kSenderEnd);
   detail->receiver = side(kReceiverEnd);
+  if (kind == FaultKind::kTransferMismatch) {
+    detail->claim_telling = [weak = comm.weak_from_this(), number = t.number, peer = t.peer,
+                             sends = t.end == kSenderEnd] {
+      const std::shared_ptr<const Communicator> c = weak.lock();
+      return c ? ClaimTellingTransfer(c->view(), sends ? c->rank() : peer, sends ? peer : c->rank(),
+                                      number, c->rank())
+               : kNoRank;
+    };
+  }
   Fault fault(kind, {t.number});
+  fault.speaker = comm.speaker();
   if (kind == FaultKind::kTransferGone) {
     const RankRecord& record = view.ranks[t.peer];
     fault.n = {t.peer, uint64_t(record.pid), t.number,

@@ -69,6 +69,7 @@ class TransferTask : public Task {
   int64_t CompletedAtNs() const override { return completed_ns_; }
   bool Uses(const MemoryInfo& memory) const override;
   std::string Which() const override;
+  uint32_t speaker() const override { return comm_->speaker(); }
   const char* Name() const override { return CallName(call_); }
 
  private:

@@ -271,6 +271,7 @@ Task::Progress Stream::AdvanceTask(const Stream* stream, Task* task, Fault* faul
   t_running = outer;
   if (StrictMode() && progress == Task::Progress::kDone && task->lost())
     *fault = Fault(FaultKind::kFreedInUse, *task->lost());
+  if (*fault) fault->SaidBy(task->speaker());
   return progress;
 }
 

@@ -73,6 +73,8 @@ class Task {
   virtual bool Uses(const MemoryInfo& memory) const { return (void)memory, false; }
   // For messages: what it is, beyond its name ("#3 of communicator world"). As Uses().
   virtual std::string Which() const { return ""; }
+  // In whose name its faults are told (base/speaker.h).
+  virtual uint32_t speaker() const { return 0; }
   // `memory`, of which `kept` is the owner, is given back while this task uses it: it lives until
   // the task is gone. Under the stream's lock, never while the task is advanced.
   void KeepMemory(std::shared_ptr<void> kept, const std::string& memory) {

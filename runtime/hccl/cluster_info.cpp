@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/settings.h"
+#include "base/speaker.h"
 #include "comm/comm_table.h"
 #include "comm/hccl_env.h"
 #include "comm/rank_table.h"
@@ -46,19 +47,21 @@ Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* confi
   if (!table.ok()) return table.fault();
   const uint32_t ranks = static_cast<uint32_t>(table->devices.size());
   if (rank >= ranks) return Fault(FaultKind::kBadValue, {rank, 0, ranks - 1}, "rank");
+  const uint32_t speaker = AddSpeaker({rank, ranks, read->name});
   if (table->devices[rank] != Device::PhysicalId(id)) {
     return Fault(FaultKind::kRankTable,
                  absl::StrCat(path, ": device_id of rank ", rank, ": it is ", table->devices[rank],
                               ", but this thread's current device is ", Device::PhysicalId(id),
                               "; set that device or change the table"))
-        .WithCode(HCCL_E_UNAVAIL);
+        .WithCode(HCCL_E_UNAVAIL)
+        .SaidBy(speaker);
   }
   read->from_rank_table = true;
   read->places = std::move(table->places);
   Result<std::shared_ptr<Communicator>> comm = Communicator::CreateUnmet(
       *device, DeriveRootInfo(absl::StrCat(KeyOfRankTable(*file), " ", read->name)), ranks, rank,
       *read, {});
-  if (!comm.ok()) return comm.fault();
+  if (!comm.ok()) return std::move(comm.fault()).SaidBy(speaker);
   *out = AddCommunicator(std::move(*comm));
   return Fault::None();
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/not_allowed.h"
 #include "base/quiet_thread.h"
+#include "base/speaker.h"
 #include "comm/comm_table.h"
 #include "comm/hccl_env.h"
 #include "comm/rendezvous_server.h"
@@ -91,6 +92,7 @@ Result<std::shared_ptr<Communicator>> MakeRank(const RootInfo& info, uint32_t ra
     Device::Reset(device);
     return Fault(FaultKind::kRendezvousRefused, "another rank of this call has no device");
   }
+  const SpeaksFor scope(AddSpeaker({rank, ranks, ""}));
   Result<CommConfig> config = ReadConfig(nullptr);
   if (!config.ok()) return config.fault();  // as do all others
   config->resets_device = true;
@@ -167,7 +169,7 @@ extern "C" {
 HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, uint32_t* rankIds,
                                    uint64_t subCommId, uint32_t subCommRankId,
                                    HcclCommConfig* config, HcclComm* subComm) {
-  return Guarded(CallId::HcclCreateSubCommConfig, [&] {
+  return Guarded(CallId::HcclCreateSubCommConfig, comm ? *comm : nullptr, [&] {
     return MakeSubCommunicator(comm, rankNum, rankIds, subCommId, subCommRankId, config, subComm);
   });
 }

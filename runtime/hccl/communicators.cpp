@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/raw_value.h"
+#include "base/speaker.h"
 #include "comm/comm_table.h"
 #include "comm/hccl_env.h"
 #include "comm/root_info.h"
@@ -17,8 +18,8 @@ using namespace hcclrun;  // NOLINT: the boundary's definitions are in the globa
 
 namespace {
 
-Fault MakeCommunicator(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
-                       const HcclCommConfig* config, bool with_config, HcclComm* out) {
+Fault Make(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank, const HcclCommConfig* config,
+           bool with_config, HcclComm* out) {
   Result<Device*> device = Device::Current();
   if (!device.ok()) return device.fault();
   if (ranks == 0 || ranks > kMaxRanks)
@@ -38,6 +39,15 @@ Fault MakeCommunicator(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
   if (!comm.ok()) return comm.fault();
   *out = AddCommunicator(std::move(*comm));
   return Fault::None();
+}
+
+Fault MakeCommunicator(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
+                       const HcclCommConfig* config, bool with_config, HcclComm* out) {
+  const uint32_t speaker = rank < ranks ? AddSpeaker({rank, ranks, ""}) : 0;
+  const SpeaksFor scope(speaker);
+  Fault fault = Make(ranks, blob, rank, config, with_config, out);
+  if (fault) fault.SaidBy(speaker);
+  return fault;
 }
 
 // In a group: what the pointers point to may be gone when the group ends.
@@ -102,7 +112,7 @@ HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootI
 }
 
 HcclResult HcclCommDestroy(HcclComm comm) {
-  return Guarded(CallId::HcclCommDestroy, [&]() -> Fault {
+  return Guarded(CallId::HcclCommDestroy, comm, [&]() -> Fault {
     if (!comm) return Fault::None();
     if (!InGroup()) return DestroyCommunicator(comm);
     KeepDestruction([comm] { return DestroyCommunicator(comm); });
@@ -112,7 +122,7 @@ HcclResult HcclCommDestroy(HcclComm comm) {
 
 HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) {
   return Guarded(
-      CallId::HcclGetRankSize,
+      CallId::HcclGetRankSize, comm,
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!rankSize) return Null("rankSize");
@@ -126,7 +136,7 @@ HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) {
 
 HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank) {
   return Guarded(
-      CallId::HcclGetRankId,
+      CallId::HcclGetRankId, comm,
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!rank) return Null("rank");
@@ -140,7 +150,7 @@ HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank) {
 
 HcclResult HcclGetCommName(HcclComm comm, char* commName) {
   return Guarded(
-      CallId::HcclGetCommName,
+      CallId::HcclGetCommName, comm,
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!commName) return Null("commName");
@@ -156,7 +166,7 @@ HcclResult HcclGetCommName(HcclComm comm, char* commName) {
 
 HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError) {
   return Guarded(
-      CallId::HcclGetCommAsyncError,
+      CallId::HcclGetCommAsyncError, comm,
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!asyncError) return Null("asyncError");

@@ -82,16 +82,16 @@ HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue* configValue) {
 }
 
 HcclResult HcclCommSuspend(HcclComm comm) {
-  return Guarded(CallId::HcclCommSuspend, [&] { return Suspend(comm, true); });
+  return Guarded(CallId::HcclCommSuspend, comm, [&] { return Suspend(comm, true); });
 }
 
 HcclResult HcclCommResume(HcclComm comm) {
-  return Guarded(CallId::HcclCommResume, [&] { return Suspend(comm, false); });
+  return Guarded(CallId::HcclCommResume, comm, [&] { return Suspend(comm, false); });
 }
 
 HcclResult HcclCommWorkingDevNicSet(HcclComm comm, uint32_t* ranks, bool* useBackup,
                                     uint32_t nRanks) {
-  return Guarded(CallId::HcclCommWorkingDevNicSet, [&]() -> Fault {
+  return Guarded(CallId::HcclCommWorkingDevNicSet, comm, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!ranks) return Null("ranks");
     if (!useBackup) return Null("useBackup");
@@ -142,7 +142,7 @@ HcclResult HcclCommGetStatus(const char* commId, HcclCommStatus* status) {
 
 HcclResult HcclConfigGetInfo(HcclComm comm, HcclConfigType cfgType, uint32_t infoLen, void* info) {
   return Guarded(
-      CallId::HcclConfigGetInfo,
+      CallId::HcclConfigGetInfo, comm,
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!info) return Null("info");

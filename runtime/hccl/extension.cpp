@@ -79,7 +79,7 @@ HcclResult hcclrunShareRootInfo(HcclRootInfo* rootInfo) {
 
 HcclResult hcclrunLastPath(HcclComm comm, hcclrunPath* path) {
   return Guarded(
-      CallId::hcclrunLastPath,
+      CallId::hcclrunLastPath, comm,
       [&]() -> Fault {
         if (!comm) return Null("comm");
         if (!path) return Null("path");

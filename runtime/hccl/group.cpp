@@ -66,7 +66,8 @@ Fault RunGroup(Group group) {
   };
   // Transfers of a communicator are one batch: their order cannot block.
   for (KeptTransfers& t : group.transfers)
-    note(t.comm->SubmitTransfers(CallId::HcclBatchSendRecv, t.requests, t.stream));
+    note(t.comm->SubmitTransfers(CallId::HcclBatchSendRecv, t.requests, t.stream)
+             .SaidBy(t.comm->speaker()));
   // The order is the same on all ranks, since sizes are.
   std::stable_sort(group.operations.begin(), group.operations.end(),
                    [](const KeptOperation& a, const KeptOperation& b) {
@@ -75,7 +76,7 @@ Fault RunGroup(Group group) {
                    });
   std::vector<std::shared_ptr<Stream>> streams;
   for (KeptOperation& o : group.operations) {
-    note(o.comm->Submit(o.request, o.stream));
+    note(o.comm->Submit(o.request, o.stream).SaidBy(o.comm->speaker()));
     if (std::find(streams.begin(), streams.end(), o.stream) == streams.end())
       streams.push_back(o.stream);
   }

@@ -55,7 +55,7 @@ extern "C" {
 
 HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType,
                          HcclReduceOp op, HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclAllReduce, [&]() -> Fault {
+  return Guarded(CallId::HcclAllReduce, comm, [&]() -> Fault {
     if (count == 0) return Fault::None();
     if (!comm) return Null("comm");
     if (!sendBuf) return Null("sendBuf");
@@ -72,7 +72,7 @@ HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataT
 HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount,
                              HcclDataType dataType, HcclReduceOp op, HcclComm comm,
                              aclrtStream stream) {
-  return Guarded(CallId::HcclReduceScatter, [&]() -> Fault {
+  return Guarded(CallId::HcclReduceScatter, comm, [&]() -> Fault {
     if (recvCount == 0) return Fault::None();
     if (!stream) return Null("stream");
     if (!comm) return Null("comm");
@@ -89,7 +89,7 @@ HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount,
 
 HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclDataType dataType,
                          HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclAllGather, [&]() -> Fault {
+  return Guarded(CallId::HcclAllGather, comm, [&]() -> Fault {
     if (sendCount == 0) return Fault::None();
     if (!comm) return Null("comm");
     if (!sendBuf) return Null("sendBuf");
@@ -106,7 +106,7 @@ HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclD
 HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, HcclDataType sendType,
                         const void* recvBuf, uint64_t recvCount, HcclDataType recvType,
                         HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclAlltoAll, [&]() -> Fault {
+  return Guarded(CallId::HcclAlltoAll, comm, [&]() -> Fault {
     if (sendCount == 0 && recvCount == 0) return Fault::None();
     if (!sendBuf) return Null("sendBuf");
     if (!recvBuf) return Null("recvBuf");
@@ -130,7 +130,7 @@ HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, HcclDataType se
 
 HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint32_t root,
                          HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclBroadcast, [&]() -> Fault {
+  return Guarded(CallId::HcclBroadcast, comm, [&]() -> Fault {
     if (count == 0) return Fault::None();
     if (!stream) return Null("stream");
     if (!comm) return Null("comm");
@@ -146,7 +146,7 @@ HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint3
 
 HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType,
                       HcclReduceOp op, uint32_t root, HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclReduce, [&]() -> Fault {
+  return Guarded(CallId::HcclReduce, comm, [&]() -> Fault {
     if (count == 0) return Fault::None();
     if (!comm) return Null("comm");
     if (!sendBuf) return Null("sendBuf");
@@ -163,7 +163,7 @@ HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType
 
 HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType,
                        uint32_t root, HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclScatter, [&]() -> Fault {
+  return Guarded(CallId::HcclScatter, comm, [&]() -> Fault {
     if (recvCount == 0) return Fault::None();
     if (!comm) return Null("comm");
     if (!recvBuf) return Null("recvBuf");
@@ -182,7 +182,7 @@ HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDat
 }
 
 HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclBarrier, [&]() -> Fault {
+  return Guarded(CallId::HcclBarrier, comm, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!stream) return Null("stream");
     return Submit(

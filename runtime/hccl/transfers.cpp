@@ -55,7 +55,7 @@ extern "C" {
 
 HcclResult HcclSend(void* sendBuf, uint64_t count, HcclDataType dataType, uint32_t destRank,
                     HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclSend, [&]() -> Fault {
+  return Guarded(CallId::HcclSend, comm, [&]() -> Fault {
     if (count == 0) return Fault::None();
     if (!comm) return Null("comm");
     if (!sendBuf) return Null("sendBuf");
@@ -67,7 +67,7 @@ HcclResult HcclSend(void* sendBuf, uint64_t count, HcclDataType dataType, uint32
 
 HcclResult HcclRecv(void* recvBuf, uint64_t count, HcclDataType dataType, uint32_t srcRank,
                     HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclRecv, [&]() -> Fault {
+  return Guarded(CallId::HcclRecv, comm, [&]() -> Fault {
     if (count == 0) return Fault::None();
     if (!comm) return Null("comm");
     if (!recvBuf) return Null("recvBuf");
@@ -79,7 +79,7 @@ HcclResult HcclRecv(void* recvBuf, uint64_t count, HcclDataType dataType, uint32
 
 HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo, uint32_t itemNum, HcclComm comm,
                              aclrtStream stream) {
-  return Guarded(CallId::HcclBatchSendRecv, [&]() -> Fault {
+  return Guarded(CallId::HcclBatchSendRecv, comm, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!stream) return Null("stream");
     if (!sendRecvInfo) return Null("sendRecvInfo");

@@ -74,7 +74,7 @@ extern "C" {
 HcclResult HcclAllGatherV(void* sendBuf, uint64_t sendCount, void* recvBuf, const void* recvCounts,
                           const void* recvDispls, HcclDataType dataType, HcclComm comm,
                           aclrtStream stream) {
-  return Guarded(CallId::HcclAllGatherV, [&]() -> Fault {
+  return Guarded(CallId::HcclAllGatherV, comm, [&]() -> Fault {
     if (!recvCounts) return Null("recvCounts");
     if (!recvDispls) return Null("recvDispls");
     if (!comm) return Null("comm");
@@ -102,7 +102,7 @@ HcclResult HcclAllGatherV(void* sendBuf, uint64_t sendCount, void* recvBuf, cons
 HcclResult HcclReduceScatterV(void* sendBuf, const void* sendCounts, const void* sendDispls,
                               void* recvBuf, uint64_t recvCount, HcclDataType dataType,
                               HcclReduceOp op, HcclComm comm, aclrtStream stream) {
-  return Guarded(CallId::HcclReduceScatterV, [&]() -> Fault {
+  return Guarded(CallId::HcclReduceScatterV, comm, [&]() -> Fault {
     if (!stream) return Null("stream");
     if (!sendCounts) return Null("sendCounts");
     if (!sendDispls) return Null("sendDispls");
@@ -132,7 +132,7 @@ HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts, const void
                          HcclDataType sendType, const void* recvBuf, const void* recvCounts,
                          const void* rdispls, HcclDataType recvType, HcclComm comm,
                          aclrtStream stream) {
-  return Guarded(CallId::HcclAlltoAllV, [&]() -> Fault {
+  return Guarded(CallId::HcclAlltoAllV, comm, [&]() -> Fault {
     if (!sendCounts) return Null("sendCounts");
     if (!sdispls) return Null("sdispls");
     if (!recvCounts) return Null("recvCounts");
@@ -161,7 +161,7 @@ HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts, const void
 HcclResult HcclAlltoAllVC(const void* sendBuf, const void* sendCountMatrix, HcclDataType sendType,
                           const void* recvBuf, HcclDataType recvType, HcclComm comm,
                           aclrtStream stream) {
-  return Guarded(CallId::HcclAlltoAllVC, [&]() -> Fault {
+  return Guarded(CallId::HcclAlltoAllVC, comm, [&]() -> Fault {
     if (!sendCountMatrix) return Null("sendCountMatrix");
     if (!comm) return Null("comm");
     if (!stream) return Null("stream");

@@ -12,7 +12,7 @@ extern "C" {
 
 HcclResult HcclCommSymWinRegister(HcclComm comm, void* addr, uint64_t size,
                                   HcclCommSymWindow* winHandle, uint32_t flag) {
-  return Guarded(CallId::HcclCommSymWinRegister, [&]() -> Fault {
+  return Guarded(CallId::HcclCommSymWinRegister, comm, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!addr) return Null("addr");
     if (!winHandle) return Null("winHandle");
@@ -44,7 +44,7 @@ HcclResult HcclCommSymWinDeregister(HcclCommSymWindow winHandle) {
 
 HcclResult HcclCommSymWinGet(HcclComm comm, void* ptr, size_t size, HcclCommSymWindow* winHandle,
                              size_t* offset) {
-  return Guarded(CallId::HcclCommSymWinGet, [&]() -> Fault {
+  return Guarded(CallId::HcclCommSymWinGet, comm, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!ptr) return Null("ptr");
     if (!winHandle) return Null("winHandle");
@@ -76,7 +76,7 @@ HcclResult HcclSymWinGetPeerPointer(HcclCommSymWindow winHandle, size_t offset, 
     Result<WindowRef> ref = FindWindow(winHandle);
     if (!ref.ok()) return ref.fault();
     Result<char*> pointer = ref->comm->windows().PeerPointer(ref->window, offset, peerRank);
-    if (!pointer.ok()) return pointer.fault();
+    if (!pointer.ok()) return std::move(pointer.fault()).SaidBy(ref->comm->speaker());
     *ptr = *pointer;
     return Fault::None();
   });

@@ -26,7 +26,7 @@ Fault WithRanks(HcclComm comm, Body body) {
 extern "C" {
 
 HcclResult HcclCommSetMemoryRange(HcclComm comm, void* baseVirPtr, size_t size, size_t, uint64_t) {
-  return Guarded(CallId::HcclCommSetMemoryRange, [&]() -> Fault {
+  return Guarded(CallId::HcclCommSetMemoryRange, comm, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!baseVirPtr) return Null("baseVirPtr");
     if (!Settings::Get().atlas_a3) {
@@ -38,7 +38,7 @@ HcclResult HcclCommSetMemoryRange(HcclComm comm, void* baseVirPtr, size_t size, 
 }
 
 HcclResult HcclCommUnsetMemoryRange(HcclComm comm, void* baseVirPtr) {
-  return Guarded(CallId::HcclCommUnsetMemoryRange, [&]() -> Fault {
+  return Guarded(CallId::HcclCommUnsetMemoryRange, comm, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!baseVirPtr) return Null("baseVirPtr");
     return WithRanks(comm, [&] { return ZeroCopyRanges::Get().Unset(AddressOf(baseVirPtr)); });
@@ -47,7 +47,7 @@ HcclResult HcclCommUnsetMemoryRange(HcclComm comm, void* baseVirPtr) {
 
 HcclResult HcclCommActivateCommMemory(HcclComm comm, void* virPtr, size_t size, size_t,
                                       aclrtDrvMemHandle handle, uint64_t) {
-  return Guarded(CallId::HcclCommActivateCommMemory, [&]() -> Fault {
+  return Guarded(CallId::HcclCommActivateCommMemory, comm, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!virPtr) return Null("virPtr");
     if (!handle) return Null("handle");
@@ -56,7 +56,7 @@ HcclResult HcclCommActivateCommMemory(HcclComm comm, void* virPtr, size_t size, 
 }
 
 HcclResult HcclCommDeactivateCommMemory(HcclComm comm, void* virPtr) {
-  return Guarded(CallId::HcclCommDeactivateCommMemory, [&]() -> Fault {
+  return Guarded(CallId::HcclCommDeactivateCommMemory, comm, [&]() -> Fault {
     if (!comm) return Null("comm");
     if (!virPtr) return Null("virPtr");
     return WithRanks(comm, [&] { return ZeroCopyRanges::Get().Deactivate(AddressOf(virPtr)); });

@@ -78,7 +78,7 @@ class Ranks : public ::testing::Test {
       c.rank = r;
       c.size = 2;
       c.stage_bytes = kStage;
-      c.name = "world";
+      c.name = c.whole_name = "world";
       rank.reasons = {"item 7: the input is not in a registered window"};
       rank.communicators.push_back(c);
     }
@@ -554,7 +554,7 @@ TEST_F(Ranks, GarbageIsSurvived) {
   call.reduce_op = 200;
   call.peer = 0xfffffffe;
   call.kind = OperationRecord::kSend;
-  history_.ranks[0].communicators[0].name = "\xff\"\n";
+  history_.ranks[0].communicators[0].whole_name = "\xff\"\n";
   history_.ranks[0].communicators[0].size = 0xffffffff;
   RecordedWaiter w;
   w.id = 3;

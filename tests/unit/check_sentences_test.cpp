@@ -11,6 +11,7 @@
 
 #include "base/call.h"
 #include "base/not_allowed.h"
+#include "base/speaker.h"
 #include "check/answer.h"
 #include "check/details.h"
 #include "check/fault_table.h"
@@ -55,6 +56,42 @@ TEST(Sentences, ExhaustionTellsUseFromPeak) {
 
 TEST(Sentences, NoMemoryOfUnknownSizeIsNotZeroBytes) {
   EXPECT_THAT(SentenceOf(Fault(FaultKind::kHostMemory, {0})), Not(HasSubstr("0 bytes")));
+}
+
+TEST(Speaker, IsTheRankOfTheJobOrThatOfTheCommunicator) {
+  const Speaker world = {2, 4, "world"}, part = {1, 2, "tp"}, unmade = {1, 3, ""};
+  EXPECT_EQ(WhoSpeaks(world, 2, 4), "rank 2");
+  EXPECT_EQ(WhoSpeaks(part, 3, 4), "rank 3 (rank 1 of communicator tp)");
+  EXPECT_EQ(WhoSpeaks(part, 1, 4), "rank 1 (rank 1 of communicator tp)");
+  EXPECT_EQ(WhoSpeaks({}, 3, 4), "rank 3");
+  // Threads of a job's only process, and processes that nobody has numbered.
+  EXPECT_EQ(WhoSpeaks(world, 0, 1), "rank 2 of communicator world");
+  EXPECT_EQ(WhoSpeaks({}, 0, 1), "rank 0");
+  EXPECT_EQ(WhoSpeaks({0, 1, "alone"}, 0, 1), "rank 0");
+  EXPECT_EQ(WhoSpeaks(world, -1, 0), "rank 2 of communicator world");
+  EXPECT_EQ(WhoSpeaks(unmade, -1, 0), "rank 1 of 3");
+  EXPECT_EQ(WhoSpeaks({}, -1, 0), "");
+}
+
+TEST(Speaker, TheLatestAreKnown) {
+  const uint32_t first = AddSpeaker({5, 8, "first"});
+  EXPECT_EQ(SpeakerOf(first).communicator, "first");
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < kKeptSpeakers; i++) last = AddSpeaker({i, kKeptSpeakers, "more"});
+  EXPECT_EQ(SpeakerOf(first).ranks, 0u);
+  EXPECT_EQ(SpeakerOf(last).rank, kKeptSpeakers - 1);
+  EXPECT_EQ(SpeakerOf(0).ranks, 0u);
+  EXPECT_EQ(SpeakerOf(last + 1).ranks, 0u);
+}
+
+TEST(Speaker, NamesThatNobodyGaveAreShort) {
+  EXPECT_EQ(ShownName("127.0.0.1%hcclrun_60000_3_4711.173692313.0"), "unnamed-1@4711");
+  EXPECT_EQ(ShownName("127.0.0.1%hcclrun_60000_3_4711.173692313.1_sub_5"), "unnamed-2@4711_sub_5");
+  EXPECT_EQ(ShownName("127.0.0.1%hcclrun_60000_0_1f3a.0"), "unnamed-1");  // --shared-root-info
+  for (const char* given : {"", "world", "127.0.0.1%hcclrun_60000_", "127.0.0.1%hcclrun_60000_0",
+                            "127.0.0.1%hcclrun_60000_0_", "127.0.0.1%hcclrun_60000_0_4711",
+                            "10.0.0.1%eth0_60000_0_4711.173692313.0"})
+    EXPECT_EQ(ShownName(given), given);
 }
 
 TEST(Answer, NoExceptionLeavesACall) {
@@ -164,7 +201,7 @@ TEST(Sentences, ADestroyedCommunicatorIsNotARankThatHasLeft) {
   fault.detail = Detail({false});
   EXPECT_THAT(SentenceOf(fault),
               HasSubstr("rank 0 (pid 77) has destroyed the communicator after its call of "
-                        "HcclAllReduce #63, but operation #64 needs it"));
+                        "HcclAllReduce #63, but operation #64 of communicator tp needs it"));
 }
 
 TEST(Sentences, ATransferThatWasGivenUpIsNoOperationThatNobodyHasCalled) {
