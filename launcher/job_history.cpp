@@ -109,6 +109,25 @@ std::vector<RecordedWaiter> CopyWaiters(const Waiter* table, uint32_t size, bool
   return copies;
 }
 
+// Communicators that are made one after the other of the same rank table, or by members of the same list,
+// have one key: the n-th of each rank belong together. What a rank failed to make, because its root info
+// had been used before, say, is none of them.
+void TellApart(RankHistory* rank) {
+  const bool all_kept = rank->calls_recorded == rank->calls.size();
+  std::map<std::pair<uint64_t, uint32_t>, uint64_t> earlier;  // by key and rank of the communicator
+  for (RecordedCommunicator& c : rank->communicators) {
+    const bool failed = all_kept && !c.alive && c.called == 0 &&
+                        std::none_of(rank->calls.begin(), rank->calls.end(),
+                                     [&](const RecordedCall& call) { return call.comm == c.id; });
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;  // any
+    if (failed) {
+      c.key ^= kOdd * (uint64_t{c.id} << 32 | 1);
+    } else {
+      c.key += kOdd * earlier[{c.key, c.rank}]++;
+    }
+  }
+}
+
 void CopyRank(const RecorderView& view, const Clock& clock, RankHistory* rank) {
   for (uint32_t i = 0; i < view.layout.communicators; i++) {
     const CommunicatorRecord& r = view.communicators[i];
@@ -146,6 +165,7 @@ void CopyRank(const RecorderView& view, const Clock& clock, RankHistory* rank) {
     RecordedCall call;
     if (Copy(view.operation(n), n, clock, &call)) rank->calls.push_back(std::move(call));
   }
+  TellApart(rank);
 }
 
 template <class T>

@@ -314,7 +314,11 @@ std::vector<RankNote> Supervisor::Snapshot() const {
     note.library_pid = rank.library_pid;
     note.library_gone = rank.detached_at != 0;
     note.stopped = Stopped(rank);
-    if (page_) note.CopyActivity(page_->activity[i]);
+    if (!page_) continue;
+    note.CopyActivity(page_->activity[i]);
+    if (recorder_.offset != 0)
+      note.CopyNumber(RecorderView::At(static_cast<char*>(page_region_.get_address()), recorder_,
+                                       static_cast<uint32_t>(i)));
   }
   return notes;
 }

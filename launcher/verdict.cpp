@@ -41,7 +41,7 @@ std::string CallText(const RankNote& note) {
   absl::string_view name = CallName(static_cast<CallId>(note.call));
   if (note.sequence == 0) return std::string(name);
   // The number belongs to the last operation of a communicator, which other calls come after.
-  if (IsCollective(static_cast<CallId>(note.call)))
+  if (IsCollective(static_cast<CallId>(note.call)) && note.numbered)
     return absl::StrCat(name, " #", note.sequence);
   return absl::StrCat(name, " after operation #", note.sequence);
 }
@@ -246,6 +246,33 @@ void RankNote::CopyActivity(const RankActivity& activity) {
   for (const Blame* said : {&activity.another, &activity.differs}) {
     if (blame.empty() && said->told())
       blame.assign(said->sentence, strnlen(said->sentence, kBlameBytes));
+  }
+}
+
+// The activity has the number of the last operation that was handed over, which a call notes at its end;
+// the recorder has it from when it is numbered.
+void RankNote::CopyNumber(const RecorderView& recorded) {
+  constexpr auto kInOrder = std::memory_order_acquire;  // recorder.h
+  if (!inside || !IsCollective(static_cast<CallId>(call))) return;
+  uint64_t entered = 0;  // by the thread that is inside; of several the last
+  for (uint32_t i = 0; i < recorded.layout.threads; i++) {
+    const Waiter& w = recorded.threads[i];
+    if (w.owner.load(kInOrder) != 0 && w.inside.load(kInOrder) != 0 &&
+        w.call.load(kInOrder) == call)
+      entered = std::max(entered, w.entered.load(kInOrder));
+  }
+  if (entered == 0) return;  // there was no place for it
+  numbered = false;
+  const uint64_t last = recorded.next->load(kInOrder), kept = recorded.layout.operations;
+  for (uint64_t n = last; n != 0 && last - n < kept; n--) {
+    const OperationRecord& r = recorded.operation(n);
+    if (r.number.load(kInOrder) != n) continue;  // being written, or overwritten
+    if (r.called.load(kInOrder) < entered) return;
+    if (r.kind.load(kInOrder) != OperationRecord::kCollective || r.call.load(kInOrder) != call)
+      continue;
+    sequence = r.sequence.load(kInOrder) + 1;
+    numbered = true;
+    return;
   }
 }
 

@@ -22,6 +22,8 @@ struct RankNote {
   uint32_t call = 0;          // CallId
   bool inside = false;
   uint64_t sequence = 0;
+  bool numbered =
+      true;  // the collective that has not returned has `sequence` as its number already
   uint32_t waiting = 0;
   int32_t waiting_for = -1;
   // Why a call failed because of another rank, or of calls that differ, if one did.
@@ -29,6 +31,8 @@ struct RankNote {
   bool blames_another = false;
 
   void CopyActivity(const RankActivity& activity);
+  // Afterwards: of a collective that has not returned, whether it has got a number, and which.
+  void CopyNumber(const RecorderView& recorded);
 };
 
 struct VerdictFacts {

@@ -26,6 +26,7 @@
 #include "launcher/hardware_troubles.h"
 #include "launcher/job_report.h"
 #include "launcher/trace_file.h"
+#include "launcher/verdict.h"
 #include "launcher/wait_text.h"
 
 namespace hcclrun {
@@ -543,6 +544,69 @@ TEST_F(RecorderTest, AWaiterSaysWhatForUntilItGoesOn) {
   EXPECT_EQ(Copy().ranks[1].streams[0].kind, WaitKind::kNothing);
   Recorder::Release(stream);
   EXPECT_TRUE(Copy().ranks[1].streams.empty());
+}
+
+TEST_F(RecorderTest, CommunicatorsOfOneKeyAreToldApart) {
+  OperationFacts facts;
+  facts.call = static_cast<uint32_t>(CallId::HcclAllReduce);
+  const uint32_t destroy = static_cast<uint32_t>(CallId::HcclCommDestroy);
+  for (uint32_t r = 0; r < 2; r++) {
+    Recorder::Attach(RecorderView::At(memory_.get(), page_->recorder, r));
+    for (uint64_t operations : {3, 1}) {  // one after the other
+      const uint32_t comm = Recorder::AddCommunicator(5, "table", r, 2, 4096);
+      facts.comm = comm;
+      for (facts.sequence = 0; facts.sequence < operations; facts.sequence++) {
+        Recorder::Operation(facts);
+        Recorder::Communicator(comm)->called.store(facts.sequence + 1);
+      }
+      Recorder::Local(comm, destroy);
+      Recorder::EndCommunicator(comm);
+      // What cannot be made, as with a root info that has been used.
+      if (r == 0) Recorder::EndCommunicator(Recorder::AddCommunicator(5, "table", r, 2, 4096));
+    }
+  }
+  const JobHistory history = Copy();
+  EXPECT_THAT(Divergences(history), IsEmpty());
+  const uint64_t first = history.ranks[0].communicators[0].key;
+  EXPECT_EQ(first, history.ranks[1].communicators[0].key);
+  EXPECT_EQ(history.ranks[0].communicators[2].key, history.ranks[1].communicators[1].key);
+  EXPECT_NE(first, history.ranks[1].communicators[1].key);
+  EXPECT_FALSE(history.HasThreadsAsRanks(first));
+}
+
+TEST_F(RecorderTest, ACallThatHasNotReturnedHasItsOwnNumberOrNone) {
+  const RecorderView mine = RecorderView::At(memory_.get(), page_->recorder, 1);
+  Waiter& thread = mine.threads[0];
+  RankActivity activity{};
+  OperationFacts facts;
+  facts.call = static_cast<uint32_t>(CallId::HcclAllReduce);
+  facts.sequence = 40;
+  Recorder::Operation(facts);
+  thread.owner.store(7);
+  thread.call.store(facts.call);
+  thread.inside.store(1);
+  thread.entered.store(Recorder::Now(mine) + 1);
+  activity.call.store(facts.call);
+  activity.inside.store(1);
+  activity.sequence.store(41);
+  RankNote note;
+  note.CopyActivity(activity);
+  note.CopyNumber(mine);
+  EXPECT_FALSE(note.numbered);
+  facts.sequence = 41;
+  facts.called = thread.entered.load();
+  Recorder::Operation(facts);
+  note.CopyNumber(mine);
+  EXPECT_TRUE(note.numbered);
+  EXPECT_EQ(note.sequence, 42u);
+}
+
+TEST_F(RecorderTest, TextsShowAShortFormOfNamesThatNobodyGave) {
+  Recorder::AddCommunicator(5, "127.0.0.1%hcclrun_60000_0_4711.173692313.0", 1, 2, 4096);
+  const JobHistory history = Copy();
+  EXPECT_EQ(history.ranks[1].communicators[0].name, "unnamed-1@4711");
+  EXPECT_EQ(history.ranks[1].communicators[0].whole_name,
+            "127.0.0.1%hcclrun_60000_0_4711.173692313.0");
 }
 
 // Whatever ranks wrote, a report is text.

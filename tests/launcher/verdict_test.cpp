@@ -50,6 +50,15 @@ TEST(Verdict, NamesTheKilledRankItsCallAndTheOthers) {
             "failed afterwards. hcclrun ended 2 ranks that still ran. Exit code 137.");
 }
 
+// Killed at its beginning, say.
+TEST(Verdict, ACallWithoutANumberDoesNotGetThatOfTheOneBefore) {
+  VerdictFacts facts = EightInAllReduce();
+  facts.ranks[3].sequence = 40;
+  facts.ranks[3].numbered = false;
+  EXPECT_THAT(Verdict(facts), HasSubstr("its last API call was HcclAllReduce after operation #40, "
+                                        "which had not returned."));
+}
+
 TEST(Verdict, AVictimSaysWhoseItIs) {
   VerdictFacts facts = EightInAllReduce();
   facts.rank = 0;
