@@ -33,10 +33,20 @@ constexpr int64_t kReplyPatienceMs = 10'000;
 // A derived root info is served by a rank that connects at once.
 constexpr int64_t kFirstClientMs = 10'000;
 
-// The rendezvous that this process serves, by their sockets: why one is to end, "" if it is not.
+class Server;
+
+// The rendezvous that this process serves, by their sockets. They belong to it, and not to their threads
+// alone, which nobody can join: one waits for a first rank as long as the process lives, and exit() must
+// neither wait for ranks that never come nor end a rendezvous half-way whose ranks are elsewhere; it simply
+// stops with the process, and whatever it holds is still to be found then. (Looks for memory that is lost
+// at exit do not see everything that a thread has in its registers.)
 struct Served {
+  struct One {
+    std::string reason;  // why it is to end, "" if it is not
+    std::shared_ptr<Server> server;
+  };
   std::mutex mutex;
-  std::map<std::string, std::string> reasons;  // guarded by mutex
+  std::map<std::string, One> all;  // guarded by mutex
 
   static Served& Get() {
     static Served* served = new Served();
@@ -47,7 +57,7 @@ struct Served {
 void NoLongerServed(const std::string& socket) {
   Served& served = Served::Get();
   std::lock_guard<std::mutex> lock(served.mutex);
-  served.reasons.erase(socket);
+  served.all.erase(socket);
 }
 
 // Runs on its own thread; owns every connection. Only this thread touches its members.
@@ -56,7 +66,8 @@ class Server {
   Server(UniqueFd listener, const RootInfo& info) : listener_(std::move(listener)), info_(info) {}
 
   void Run() {
-    Fault fault = Gather();
+    Fault& fault = fault_;
+    fault = Gather();
     HCCLRUN_STEP("serve.gathered");
     if (!fault) fault = Equip();
     HCCLRUN_STEP("serve.equipped");
@@ -135,7 +146,8 @@ class Server {
     Deadline deadline = derived() ? Deadline::After(kFirstClientMs) : Deadline::Never();
     int64_t begin = 0, patience_ms = 0;
     while (ranks_ == 0 || clients_.size() < ranks_) {
-      std::vector<pollfd> polled = {{listener_.get(), POLLIN, 0}};
+      std::vector<pollfd>& polled = polled_;
+      polled.assign(1, {listener_.get(), POLLIN, 0});
       for (Client& c : clients_) polled.push_back({c.socket.get(), POLLIN, 0});
       int rc = poll(polled.data(), polled.size(),
                     static_cast<int>(deadline.Remaining(200'000'000) / 1'000'000) + 1);
@@ -178,9 +190,9 @@ class Server {
   Fault Cancellation() const {
     Served& served = Served::Get();
     std::lock_guard<std::mutex> lock(served.mutex);
-    const auto it = served.reasons.find(info_.socket);
-    if (it == served.reasons.end() || it->second.empty()) return Fault::None();
-    return Fault(FaultKind::kRendezvousRefused, it->second);
+    const auto it = served.all.find(info_.socket);
+    if (it == served.all.end() || it->second.reason.empty()) return Fault::None();
+    return Fault(FaultKind::kRendezvousRefused, it->second.reason);
   }
 
   // Whether what this client sent is a question; it has its answer then.
@@ -384,20 +396,21 @@ class Server {
   std::vector<Client> rejected_;
   uint32_t came_ = 0, expected_ = 0;  // ranks that have connected, the largest nRanks they gave
   MemoryObject control_;
+  std::vector<pollfd> polled_;  // by Gather()
+  Fault fault_;                 // why there is no communicator
 };
 
 }  // namespace
 
 Fault ServeRendezvous(UniqueFd listener, const RootInfo& info) {
+  auto server = std::make_shared<Server>(std::move(listener), info);
   {
     Served& served = Served::Get();
     std::lock_guard<std::mutex> lock(served.mutex);
-    served.reasons[info.socket].clear();
+    served.all[info.socket] = {"", server};
   }
   std::thread thread;
-  if (Fault f = StartQuietThread(
-          [server = std::make_shared<Server>(std::move(listener), info)] { server->Run(); },
-          &thread)) {
+  if (Fault f = StartQuietThread([server = std::move(server)] { server->Run(); }, &thread)) {
     NoLongerServed(info.socket);
     return f;
   }
@@ -408,8 +421,8 @@ Fault ServeRendezvous(UniqueFd listener, const RootInfo& info) {
 void CancelRendezvous(const RootInfo& info, const std::string& why) {
   Served& served = Served::Get();
   std::lock_guard<std::mutex> lock(served.mutex);
-  const auto it = served.reasons.find(info.socket);
-  if (it != served.reasons.end() && it->second.empty()) it->second = why;
+  const auto it = served.all.find(info.socket);
+  if (it != served.all.end() && it->second.reason.empty()) it->second.reason = why;
 }
 
 }  // namespace hcclrun
