@@ -1,6 +1,7 @@
 #include "check/report.h"
 
 #include <deque>
+#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "base/fork_guard.h"
@@ -67,6 +68,28 @@ bool JobIsStopped() {
   return page && page->aborting.load(std::memory_order_acquire) == kNoRankFailed;
 }
 
+void TellInFull(CallId call, const Fault& fault, int32_t code, const char* ei_code) {
+  const std::string code_text =
+      absl::StrCat(" (", ei_code ? ei_code : "", ei_code ? ", " : "", "result ", code, ")");
+  std::string sentence = absl::StrCat(CallName(call), ": ", SentenceOf(fault), code_text);
+  const FaultRow& row = RowOf(fault.kind);
+  if (row.cause != Cause::kThisRank) LeaveBlame(sentence, row.cause);
+  ThreadMessages& messages = Messages();
+  const bool told = row.told && !(row.cause == Cause::kAnotherRank && JobIsStopped());
+  if (told && sentence != messages.last_told) {
+    const std::string elsewhere = ToldElsewhere(fault);
+    hcclrun::Tell(
+        LogLevel::kError,
+        elsewhere.empty() ? sentence : absl::StrCat(CallName(call), ": ", elsewhere, code_text),
+        fault.speaker);
+    messages.last_told = sentence;
+  } else {
+    Log(LogModule::kRuntime, LogLevel::kInfo, sentence);
+  }
+  messages.recent.push_back(std::move(sentence));
+  if (messages.recent.size() > kKeptMessages) messages.recent.pop_front();
+}
+
 }  // namespace
 
 int32_t AclCodeOf(const Fault& fault) {
@@ -118,27 +141,13 @@ int32_t ApiCall::Hccl(const Fault& fault) {
   return code;
 }
 
+// The code is what matters: where there is no memory for a sentence, none is told.
 void ApiCall::Tell(const Fault& fault, int32_t code, const char* ei_code) {
   if (InForkedChild()) return;
-  const std::string code_text =
-      absl::StrCat(" (", ei_code ? ei_code : "", ei_code ? ", " : "", "result ", code, ")");
-  std::string sentence = absl::StrCat(CallName(call_), ": ", SentenceOf(fault), code_text);
-  const FaultRow& row = RowOf(fault.kind);
-  if (row.cause != Cause::kThisRank) LeaveBlame(sentence, row.cause);
-  ThreadMessages& messages = Messages();
-  const bool told = row.told && !(row.cause == Cause::kAnotherRank && JobIsStopped());
-  if (told && sentence != messages.last_told) {
-    const std::string elsewhere = ToldElsewhere(fault);
-    hcclrun::Tell(
-        LogLevel::kError,
-        elsewhere.empty() ? sentence : absl::StrCat(CallName(call_), ": ", elsewhere, code_text),
-        fault.speaker);
-    messages.last_told = sentence;
-  } else {
-    Log(LogModule::kRuntime, LogLevel::kInfo, sentence);
+  try {
+    TellInFull(call_, fault, code, ei_code);
+  } catch (const std::bad_alloc&) {
   }
-  messages.recent.push_back(std::move(sentence));
-  if (messages.recent.size() > kKeptMessages) messages.recent.pop_front();
 }
 
 const char* TakeRecentErrorMessage() {

@@ -46,6 +46,22 @@ constexpr uint64_t ChunkBytes(uint32_t ranks, uint64_t smallest_buffer) {
   return std::max(MinChunkBytes(ranks), std::min({smallest_buffer, kChunkBytes, share}));
 }
 
+// In place of one that there was no memory for.
+class FailedTask : public Task {
+ public:
+  explicit FailedTask(uint32_t speaker) : speaker_(speaker) {}
+  Progress Advance(Fault* fault) override {
+    *fault = Fault(FaultKind::kHostMemory, {0});
+    return Progress::kDone;
+  }
+  void WaitForProgress(int64_t) override {}
+  uint32_t speaker() const override { return speaker_; }
+  const char* Name() const override { return "operation without memory"; }
+
+ private:
+  const uint32_t speaker_;
+};
+
 }  // namespace
 
 Communicator::Communicator(Device* device, uint32_t ranks, uint32_t rank, const CommConfig& config)
@@ -103,6 +119,7 @@ Result<std::shared_ptr<Communicator>> Communicator::Prepare(Device* device, cons
   if (comm->config_.name.empty()) comm->config_.name = info.name;
   comm->shown_name_ = ShownName(comm->name());
   comm->speaker_ = AddSpeaker({rank, ranks, comm->shown_name_});
+  comm->last_resort_ = std::make_unique<FailedTask>(comm->speaker_);
   comm->key_ = KeyOf(info);
   Heap& heap = device->heap();
   PeerHeaps::RegisterOwn(heap.uid(), heap.base(), heap.program_base(), heap.size());
@@ -268,7 +285,8 @@ Fault Communicator::AsyncFault() const {
       return Fault(FaultKind::kCommBroken,
                    "rank " + std::to_string(abort.rank) +
                        " dropped operations that it had called, by destroying their stream or "
-                       "resetting its device before they were complete; synchronise first");
+                       "resetting its device before they were complete (synchronise first), or for "
+                       "lack of host memory");
     default:
       return Fault(FaultKind::kCommBroken,
                    "an operation failed half-way on some rank (see its message)");

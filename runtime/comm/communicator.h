@@ -226,6 +226,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   const KnownExchange* FindExchange(const OpRequest& request);
   Fault Queue(const Descriptor& descriptor, const Buffer& in, const Buffer& out,
               const OpRequest& request, Stream& stream, OperationNote note);
+  // A pointer that keeps nothing alive, for a task that ends before the call does.
+  std::shared_ptr<Communicator> Borrowed() { return {std::shared_ptr<void>(), this}; }
+  // There is no memory to keep an operation or transfer that is posted or counted, and that its own end
+  // has taken back where it could. A task that fails, in its place; the communicator is out of use.
+  std::unique_ptr<Task> InsteadOfKeeping();
   // As AsyncFault(), where that is mostly nothing.
   bool GoesOn() const {
     return connected() && view().header->abort_word.load(std::memory_order_seq_cst) == 0;
@@ -295,6 +300,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<int> job_ranks_;  // written before connected_
   std::mutex derived_mutex_;
   std::map<std::string, uint64_t> derived_;  // guarded by derived_mutex_
+  std::unique_ptr<Task> last_resort_;        // guarded by issuing_; for InsteadOfKeeping(), once
   std::atomic<uint32_t> last_path_{uint32_t(Path::kBuffered)};
   std::atomic<bool> overlap_told_{false};
   std::atomic<bool> connected_{false};  // stored by Attach() when all it made is in place (release)

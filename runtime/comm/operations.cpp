@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "base/settings.h"
@@ -249,12 +250,17 @@ bool Communicator::ExchangeNow(const OpRequest& request, Stream& stream, uint64_
     DoneWith(k);
     return true;
   };
-  auto keep = [&] {
+  auto keep = [&]() -> std::unique_ptr<Task> {
     if (!posted) note = RecordOperation(*this, d, known->reason, std::max(in.bytes, out.bytes), 0);
-    auto task = std::make_unique<CollectiveTask>(shared_from_this(), d, in, out);
-    task->note = note;
-    if (posted) task->GoOnFrom(exchange);
-    return task;
+    try {
+      CollectiveTask task(Borrowed(), d, in, out);
+      task.note = note;
+      if (posted) task.GoOnFrom(exchange);
+      task.queued_by = -1;  // counts as called from now on: gives itself up, unless it is kept
+      return CollectiveTask::Keep(task);
+    } catch (const std::bad_alloc&) {
+      return InsteadOfKeeping();
+    }
   };
   if (!stream.StepAtOnce(step, keep)) return false;
   CountCall(d);
@@ -281,15 +287,24 @@ Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const 
     if (Fault f = buffers_->Begin(name(), descriptor.stream)) return f;
   }
   if (!request.v && !buffers_->shared() && in.bytes + out.bytes <= kInlineBytes) {
-    CollectiveTask task(std::shared_ptr<Communicator>(std::shared_ptr<void>(), this), descriptor, in,
-                        out);
-    task.note = note;
-    if (stream.RunAtOnce(task, CollectiveTask::Keep)) return Fault::None();
+    try {
+      CollectiveTask task(Borrowed(), descriptor, in, out);
+      task.note = note;
+      if (stream.RunAtOnce(task, CollectiveTask::Keep)) return Fault::None();
+    } catch (const std::bad_alloc&) {
+      InsteadOfKeeping();
+      throw;
+    }
   }
   auto task =
       std::make_unique<CollectiveTask>(shared_from_this(), descriptor, in, out, request.v);
   task->note = note;
   return stream.Enqueue(std::move(task));
+}
+
+std::unique_ptr<Task> Communicator::InsteadOfKeeping() {
+  SetAbort(view(), AbortCause::kInternal, rank_);
+  return std::move(last_resort_);
 }
 
 // Where ranks exchange, operations_done is the first operation that is not done, and done_ahead_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -118,8 +119,13 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
   record.call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
   bool queued = false;
   if (bytes <= kInlineBytes) {  // as Communicator::Queue()
-    TransferTask task(std::shared_ptr<Communicator>(std::shared_ptr<void>(), this), call, transfers);
-    queued = stream->RunAtOnce(task, TransferTask::Keep);
+    try {
+      TransferTask task(Borrowed(), call, transfers);
+      queued = stream->RunAtOnce(task, TransferTask::Keep);
+    } catch (const std::bad_alloc&) {
+      InsteadOfKeeping();
+      throw;
+    }
   }
   if (!queued) {
     if (Fault f = stream->Enqueue(
@@ -194,12 +200,17 @@ bool Communicator::TransferNow(CallId call, const TransferRequest& request, Stre
     record.transfers_done.fetch_add(1, std::memory_order_seq_cst);
     return true;
   };
-  const auto keep = [&] {
-    Transfers transfers;
-    transfers.push_back(t);
-    auto task = std::make_unique<TransferTask>(shared_from_this(), call, std::move(transfers));
-    task->GoOn();
-    return task;
+  const auto keep = [&]() -> std::unique_ptr<Task> {  // as in ExchangeNow()
+    try {
+      Transfers transfers;
+      transfers.push_back(t);
+      TransferTask task(Borrowed(), call, std::move(transfers));
+      task.GoOn();
+      task.queued_by = -1;
+      return TransferTask::Keep(task);
+    } catch (const std::bad_alloc&) {
+      return InsteadOfKeeping();
+    }
   };
   if (!stream.StepAtOnce(step, keep)) return false;
   record.call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);

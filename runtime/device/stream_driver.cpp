@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/strict_mode.h"
@@ -93,16 +94,25 @@ bool Stream::RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&)) {
     last_completed_ns_ = at ? at : NowNs();
     task.note.Finished(last_completed_ns_, task.Took());
   } else {
-    rest = keep(task);
-    rest->waiter = waiter_;
+    try {
+      rest = keep(task);
+      rest->waiter = waiter_;
+      lock.lock();
+      tasks_.push_front(std::move(rest));
+    } catch (const std::bad_alloc&) {  // the caller gives up what the task has begun
+      if (!lock.owns_lock()) lock.lock();
+      advancing_ = false;
+      completed_++;
+      EndTurn(Driver::kEnqueuer, true);
+      throw;
+    }
   }
-  lock.lock();
+  if (!lock.owns_lock()) lock.lock();
   advancing_ = false;
   if (well) {
     completed_++;
     if (waiter_) waiter_->completed.store(completed_, std::memory_order_relaxed);
   } else {
-    tasks_.push_front(std::move(rest));
     front_started_ = true;
     front_waits_ = !done;
     if (done) {
@@ -132,7 +142,12 @@ void Stream::CountStep(bool complete) {
 void Stream::KeepFront(std::unique_ptr<Task> front) {
   front->queued_by = ThreadId();
   front->waiter = waiter_;
-  tasks_.push_front(std::move(front));
+  try {
+    tasks_.push_front(std::move(front));
+  } catch (const std::bad_alloc&) {
+    completed_++;  // it gives itself up
+    throw;
+  }
   front_started_ = true;
   front_waits_ = true;
   TellWorker(Wake::kSoon);
