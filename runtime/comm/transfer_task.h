@@ -2,6 +2,8 @@
 // Sends and receives of one call, as a task of its stream: one item for HcclSend and HcclRecv, any
 // number for HcclBatchSendRecv. The items of a task do not wait for each other. A task posts nothing
 // before the stream has come to it: the other end may move the bytes as soon as both have posted.
+//
+// transfer_task.cpp has the task, transfer_steps.cpp what an end does at the channel.
 
 #include <memory>
 #include <utility>
@@ -14,6 +16,13 @@
 #include "device/task.h"
 
 namespace hcclrun {
+
+constexpr TransferEnd Other(TransferEnd end) {
+  return end == kSenderEnd ? kReceiverEnd : kSenderEnd;
+}
+// In TransferSlot::ends.
+constexpr uint32_t Bit(TransferEnd end) { return 1u << end; }
+inline constexpr uint32_t kBothEnds = Bit(kSenderEnd) | Bit(kReceiverEnd);
 
 // One end of one transfer. Stages go by the protocol in transfer_channel.h.
 struct Transfer {

@@ -1,5 +1,5 @@
-/* comm/transfer_channel.h and comm/transfer_task.cpp: the sends of rank 0 meet the receives of rank 1
- * in one slot, TRANSFERS of them, of two parts each.
+/* comm/transfer_channel.h, comm/transfer_steps.cpp and comm/transfer_task.cpp: the sends of rank 0 meet
+ * the receives of rank 1 in one slot, TRANSFERS of them, of two parts each.
  *
  * Every transfer may be called with different sizes (kinds) on the two ends, and the receiver's
  * buffer may be one that only the receiver can address (not so with -DALIKE). Rank 1 may be killed at any step. With
