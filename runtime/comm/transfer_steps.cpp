@@ -17,11 +17,6 @@ namespace {
 
 using Stage = Transfer::Stage;
 
-// TransferSlot::claimed of a transfer that was given up; claims on top do not overflow it.
-constexpr uint32_t kAllClaimed = UINT32_MAX / 2;
-
-constexpr uint64_t PartsOf(uint64_t bytes) { return (bytes + kTransferPart - 1) / kTransferPart; }
-
 // A transfer says nothing of the others that are under way. Where one rank sends and receives, all
 // mostly do, messages of one size: what they move together is what has to fit into the cache. Of many
 // ranks some are taken for all; a message that is read at once should not be sent around the cache
@@ -46,7 +41,7 @@ bool TransferTask::CanGoOn(const Transfer& t) const {
       return (slot.ends.load(std::memory_order_seq_cst) & kBothEnds) == kBothEnds;
     case Stage::kMove:
       return slot.moved.load(std::memory_order_seq_cst) == t.parts ||
-             (t.remote && slot.claimed.load(std::memory_order_seq_cst) < t.parts);
+             (t.remote && ClaimedParts(slot.claimed.load(std::memory_order_seq_cst)) < t.parts);
     case Stage::kDone:
       return false;
   }
@@ -118,7 +113,7 @@ Fault TransferTask::Match(const Communicator& comm, Transfer& t) {
       theirs.dtype != t.call.dtype)
     return FaultOf(FaultKind::kTransferMismatch, comm, t);
   const uint64_t heap = comm.heap_bytes(t.peer);
-  t.parts = PartsOf(t.buffer.bytes);
+  t.parts = TransferParts(t.buffer.bytes);
   if (t.buffer.is_private) {
     if (Fault f = CheckDeviceRange(t.buffer.address, t.buffer.bytes, "recvBuf")) return f;
     t.buffer.address = EngineView(t.buffer.address);
@@ -130,21 +125,30 @@ Fault TransferTask::Match(const Communicator& comm, Transfer& t) {
   return Fault::None();
 }
 
+// Takes the next part of this end; false if there is none.
+bool TransferTask::TakePart(TransferSlot& slot, const Transfer& t, uint64_t* part) {
+  if (ClaimedParts(slot.claimed.load(std::memory_order_seq_cst)) >= t.parts) return false;
+  const bool front = t.end == kSenderEnd;
+  const uint32_t before = slot.claimed.fetch_add(front ? 1 : kFromBack, std::memory_order_seq_cst);
+  if (ClaimedParts(before) >= t.parts) return false;
+  *part = front ? FrontParts(before) : t.parts - 1 - BackParts(before);
+  return true;
+}
+
 // Moves parts as long as there are any; true when anything was moved or all is complete.
 bool TransferTask::Move(Transfer& t) {
   TransferSlot& slot = SlotOf(t);
+  const uint64_t part_bytes = TransferPart(t.buffer.bytes);
   bool worked = false;
-  while (t.remote && slot.claimed.load(std::memory_order_seq_cst) < t.parts) {
-    const uint64_t part = slot.claimed.fetch_add(1, std::memory_order_seq_cst);
-    if (part >= t.parts) break;
+  for (uint64_t part; t.remote && TakePart(slot, t, &part);) {
     HCCLRUN_STEP("transfer.claimed");
-    const uint64_t at = part * kTransferPart;
+    const uint64_t at = part * part_bytes;
     char* mine = t.buffer.address + at;
     char* theirs = t.remote + at;
     char* to = t.end == kSenderEnd ? theirs : mine;
     const char* from = t.end == kSenderEnd ? mine : theirs;
     if (to != from) {
-      const uint64_t bytes = std::min(kTransferPart, t.buffer.bytes - at);
+      const uint64_t bytes = std::min(part_bytes, t.buffer.bytes - at);
       TouchBeforeUse(to, bytes);
       TouchBeforeUse(from, bytes);
       CopyBytes(&to, 1, from, bytes, Streams(t.buffer.bytes, comm_->size()));
@@ -157,7 +161,10 @@ bool TransferTask::Move(Transfer& t) {
       comm_->view().event_of(t.peer).Notify();
     }
   }
-  if (slot.moved.load(std::memory_order_seq_cst) < t.parts) return worked;
+  if (slot.moved.load(std::memory_order_seq_cst) < t.parts) {
+    HCCLRUN_STEP("transfer.awaits_rest");
+    return worked;
+  }
   // The last part can be counted an instant before its mover stored the time: then now is right.
   const int64_t at = slot.completed_ns.load(std::memory_order_relaxed);
   const int64_t done_ns = at ? at : NowNs();
@@ -190,11 +197,11 @@ uint64_t TransferTask::Close(const Transfer& t) const {
   HCCLRUN_STEP("giveup.transfer");
   uint32_t alone = Bit(t.end);
   if (slot.ends.compare_exchange_strong(alone, 0, std::memory_order_seq_cst)) return 0;
-  const uint64_t before = slot.claimed.exchange(kAllClaimed, std::memory_order_seq_cst);
+  const uint32_t before = slot.claimed.exchange(kPartsClosed, std::memory_order_seq_cst);
   HCCLRUN_STEP("giveup.transfer_closed");
-  if (before >= kAllClaimed) return 0;  // the peer has given up before
-  const uint64_t parts = PartsOf(t.buffer.bytes);
-  return alone & kTaken ? parts : std::min(before, parts);
+  if (before & kPartsClosed) return 0;  // the peer has given up before
+  const uint64_t parts = TransferParts(t.buffer.bytes);
+  return alone & kTaken ? parts : std::min<uint64_t>(ClaimedParts(before), parts);
 }
 
 bool TransferTask::Step(Transfer& t, Fault* fault) {
@@ -204,6 +211,13 @@ bool TransferTask::Step(Transfer& t, Fault* fault) {
     case Stage::kMatch:
       if (!CanGoOn(t)) return false;
       HCCLRUN_STEP("transfer.matched");
+      if (SlotOf(t).ends.load(std::memory_order_seq_cst) &
+          kTaken) {  // which was of one part, and alike
+        t.parts = 1;
+        t.note.Started();
+        t.stage = Stage::kMove;
+        return true;
+      }
       *fault = Match(*comm_, t);
       if (*fault && fault->kind != FaultKind::kTransferMismatch)  // which the peer finds itself
         SetAbort(comm_->view(), AbortCause::kInternal, comm_->rank());
@@ -211,7 +225,6 @@ bool TransferTask::Step(Transfer& t, Fault* fault) {
         t.note.Failed(static_cast<uint32_t>(fault->kind));
         Leave(*comm_, t);
       } else {
-        if (SlotOf(t).ends.load(std::memory_order_seq_cst) & kTaken) t.remote = nullptr;
         t.note.Started();
         t.stage = Stage::kMove;
       }

@@ -95,6 +95,7 @@ class TransferTask : public Task {
   bool TryPost(Transfer& t);
   bool TryPostAll();
   static Fault Match(const Communicator& comm, Transfer& t);
+  static bool TakePart(TransferSlot& slot, const Transfer& t, uint64_t* part);
   bool Move(Transfer& t);
   static void Leave(const Communicator& comm, Transfer& t);
   void GiveUpAll();

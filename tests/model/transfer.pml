@@ -1,5 +1,6 @@
 /* comm/transfer_channel.h, comm/transfer_steps.cpp and comm/transfer_task.cpp: the sends of rank 0 meet
- * the receives of rank 1 in one slot, TRANSFERS of them, of two parts each.
+ * the receives of rank 1 in one slot, TRANSFERS of them, of two or three parts each, which the sender
+ * takes from the front and the receiver from the back.
  *
  * Every transfer may be called with different sizes (kinds) on the two ends, and the receiver's
  * buffer may be one that only the receiver can address (not so with -DALIKE). Rank 1 may be killed at any step. With
@@ -9,8 +10,8 @@
  *   model      code
  *   kPost      TryPost: the call is written, the end's bit is set, the peer is notified if it is there
  *   take       DoForBoth, of a transfer of one part, here of both parts at once; or not: it is too long
- *   kMatch     Match
- *   kMove      Move: claimed.fetch_add, CopyBytes, moved.fetch_add
+ *   kMatch     Step: Match, but for one that the other end does
+ *   kMove      Move: TakePart, CopyBytes, moved.fetch_add
  *   leave      Leave: the second end resets the slot and notifies both ranks
  *   wait       WaitForProgress: each rank sleeps on its own event
  *   give_up    GiveUp
@@ -26,7 +27,9 @@
 #ifndef STREAMS
 #define STREAMS 1
 #endif
+#ifndef PARTS
 #define PARTS 2
+#endif
 
 #define NT 4
 #define WATCHER 3
@@ -44,7 +47,7 @@ bool died; /* rank 1 */
 #define MOVED 9
 #define CALL(r) (10 + (r)) /* transfer * 4 + private * 2 + kind + 1 */
 #define DATA(p) (12 + (p)) /* what the parts write: transfer + 1 */
-#define NV 14
+#define NV (12 + PARTS)
 #include "machine.h"
 
 #define NO_RECHECK mutated(1)       /* sleeps without looking at the condition again */
@@ -66,7 +69,17 @@ bool died; /* rank 1 */
 #define TAKEN_CLAIMED mutated(15)   /* who finds that the other end does it all claims a part */
 #define TAKEN_LEFT_LATE mutated(16) /* the part is counted before the end has left */
 #define TAKEN_FORGOTTEN mutated(17) /* who gives up does not wait for the end that does it all */
+#define ONE_SIDE mutated(18)        /* both ends take their parts from the front */
+#define OWN_COUNTED mutated(19)     /* an end takes parts as long as its own are not all */
+#define CLAIM_UNLOOKED mutated(20)  /* a part is had if there was one before the claim */
+#define TAKEN_COMPARED_LATE mutated(21) /* the bit is set before the calls are compared */
 #define TAKEN 7
+
+/* TransferSlot::claimed: the front's parts, and ten for each of the back's. */
+#define OWN_PART (rank == 0 -> 1 : 10)
+#define FRONT(c) ((c) % 10)
+#define BACK(c) ((c) / 10)
+#define TAKEN_PARTS(c) (OWN_COUNTED -> (rank == 0 -> FRONT(c) : BACK(c)) : FRONT(c) + BACK(c))
 
 #define ALL_CLAIMED 100
 bool returned[TRANSFERS]; /* one end has returned an error, and its buffer */
@@ -103,7 +116,7 @@ inline can_go_on() {
      load(MOVED, w, ok = (w == PARTS); w = 0);
      if
      :: ok || !remote
-     :: else -> load(CLAIMED, w, ok = (w < PARTS); w = 0)
+     :: else -> load(CLAIMED, w, ok = (TAKEN_PARTS(w) < PARTS); w = 0)
      fi
   fi
 }
@@ -147,8 +160,8 @@ inline give_up() {
         fi;
         if
         :: seen >= ALL_CLAIMED -> seen = 0 /* the other end has given up before */
-        :: seen < ALL_CLAIMED && (seen > PARTS || taken) -> seen = PARTS
-        :: else
+        :: seen < ALL_CLAIMED && (TAKEN_PARTS(seen) > PARTS || taken) -> seen = PARTS
+        :: else -> seen = TAKEN_PARTS(seen)
         fi;
         if
         :: NOT_WAITED_FOR
@@ -175,7 +188,7 @@ inline nobody_has_returned() { d_step { !DEAD; assert(!returned[k]) } }
 inline take() {
   load(ENDS, w, taken = (w == 2 - rank); w = 0);
   if
-  :: taken -> load(CALL(1 - rank), w, taken = ((w - 1) % 4 == kind && !secret); w = 0)
+  :: taken -> load(CALL(1 - rank), w, taken = (((w - 1) % 4 == kind || TAKEN_COMPARED_LATE) && !secret); w = 0)
   :: else
   fi;
   if
@@ -192,12 +205,17 @@ inline take() {
      d_step {
        !DEAD;
        assert(!returned[k]);
-       assert(moved_by[k * PARTS] == 0 && moved_by[k * PARTS + 1] == 0);
-       moved_by[k * PARTS] = rank + 1;
-       moved_by[k * PARTS + 1] = rank + 1
+       for (part : 0 .. PARTS - 1) {
+         assert(moved_by[k * PARTS + part] == 0);
+         moved_by[k * PARTS + part] = rank + 1
+       };
+       part = 0
      };
      plain(DATA(0), k + 1);
      plain(DATA(1), k + 1);
+#if PARTS > 2
+     plain(DATA(2), k + 1);
+#endif
      nobody_has_returned();
      if :: TAKEN_LEFT_LATE :: else -> plain(LEFT, 1) fi;
      publish(MOVED, PARTS);
@@ -244,23 +262,28 @@ proctype End(byte me) {
            stage = 1
         fi
      :: ok && stage == 1 ->
-        load(CALL(1 - rank), w, assert((w - 1) / 4 == k); w = (w - 1) % 4);
+        load(ENDS, w, taken = (w == TAKEN && !TAKEN_CLAIMED); w = 0);
         if
-        :: w % 2 != kind ->
-           d_step { assert(kind_of[k * 2] != kind_of[k * 2 + 1]); w = 0; kind = 0; secret = 0 };
-           leave()
-        :: else ->
+        :: taken ->
            d_step {
-             assert(kind_of[k * 2] == kind_of[k * 2 + 1]);
-             remote = (w / 2 == 0);
-             w = 0; kind = 0; secret = 0
+             assert(kind_of[k * 2] == kind_of[k * 2 + 1] && !is_private[k]);
+             taken = 0; kind = 0; secret = 0
            };
-           if
-           :: TAKEN_CLAIMED
-           :: else -> load(ENDS, w, remote = (remote && w != TAKEN); w = 0)
-           fi;
-           if :: PRIVATE_CLAIMED -> remote = 1 :: else fi;
            stage = 2
+        :: else ->
+           load(CALL(1 - rank), w, assert((w - 1) / 4 == k); w = (w - 1) % 4);
+           if
+           :: w % 2 != kind ->
+              d_step { assert(kind_of[k * 2] != kind_of[k * 2 + 1]); w = 0; kind = 0; secret = 0 };
+              leave()
+           :: else ->
+              d_step {
+                assert(kind_of[k * 2] == kind_of[k * 2 + 1]);
+                remote = (w / 2 == 0 || PRIVATE_CLAIMED);
+                w = 0; kind = 0; secret = 0
+              };
+              stage = 2
+           fi
         fi
      :: ok && stage == 2 ->
         if
@@ -268,12 +291,17 @@ proctype End(byte me) {
         :: else -> part = PARTS
         fi;
         if
-        :: part < PARTS ->
+        :: TAKEN_PARTS(part) < PARTS ->
            if
-           :: CLAIM_BY_STORE -> publish(CLAIMED, part + 1)
-           :: else -> fetch_add(CLAIMED, 1, part, skip)
+           :: CLAIM_BY_STORE -> publish(CLAIMED, part + OWN_PART)
+           :: CLAIM_UNLOOKED -> fetch_add(CLAIMED, OWN_PART, w, w = 0)
+           :: else -> fetch_add(CLAIMED, OWN_PART, part, skip)
            fi
         :: else
+        fi;
+        if
+        :: TAKEN_PARTS(part) >= PARTS -> part = PARTS
+        :: else -> part = (rank == 0 -> FRONT(part) : (ONE_SIDE -> BACK(part) : PARTS - 1 - BACK(part)))
         fi;
         if
         :: part < PARTS ->
@@ -300,6 +328,9 @@ proctype End(byte me) {
            :: ok ->
               load(DATA(0), w, assert(w == k + 1); w = 0);
               load(DATA(1), w, assert(w == k + 1); w = 0);
+#if PARTS > 2
+              load(DATA(2), w, assert(w == k + 1); w = 0);
+#endif
               leave()
            :: else
            fi

@@ -61,6 +61,52 @@ RANK_TEST(InFlight, FreedUnderATransfer) {
   });
 }
 
+// One end gives a long message up while both move parts of it. Where it was too late the other has all
+// of it; nobody writes to or needs a buffer after its owner has it back.
+RANK_TEST(InFlight, TransferGivenUpWhileItMoves) {
+  if (ranks.size() == 1) return;
+  constexpr uint64_t kCount = 2 << 20;
+  for (int round = 0; round < 8; round++) {
+    Session s(ranks);
+    const bool gives_up = s.rank() == uint32_t(round % 2),
+               sends = s.rank() == uint32_t(round / 2 % 2);
+    if (s.rank() < 2) {
+      DeviceMemory memory(kCount * 4);
+      std::vector<int32_t> message(kCount);
+      for (uint64_t i = 0; i < kCount; i++) message[i] = static_cast<int32_t>(i * 3 + 1) + round;
+      const std::vector<int32_t> reused(kCount, -1);
+      UploadValues(memory.data(), sends ? message : std::vector<int32_t>(kCount, -2));
+      const uint32_t peer = 1 - s.rank();
+      ranks.Meet();
+      const HcclResult result =
+          sends ? HcclSend(memory.data(), kCount, HCCL_DATA_TYPE_INT32, peer, s.comm(), s.stream())
+                : HcclRecv(memory.data(), kCount, HCCL_DATA_TYPE_INT32, peer, s.comm(), s.stream());
+      if (gives_up && result == HCCL_SUCCESS) {
+        std::thread driver([&] {
+          REQUIRE_OK(aclrtSetDevice(s.device()));
+          (void)s.Synchronize();  // may begin when all is over
+        });
+        // Somewhere in the two or three milliseconds that it takes, perhaps.
+        const auto until =
+            std::chrono::steady_clock::now() + std::chrono::microseconds(round * 350);
+        while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
+        EXPECT_EQ(aclrtStreamAbort(s.stream()), 0);
+        driver.join();
+      } else if (!gives_up && result == HCCL_SUCCESS && s.Synchronize() == 0 && !sends) {
+        EXPECT_TRUE(DownloadValues<int32_t>(memory.data(), kCount) == message) << "round " << round;
+      }
+      UploadValues(memory.data(), reused);
+      TakeMessages();
+      ranks.Meet();
+      EXPECT_TRUE(DownloadValues<int32_t>(memory.data(), kCount) == reused) << "round " << round;
+    } else {
+      ranks.Meet();
+      ranks.Meet();
+    }
+    ranks.Meet();
+  }
+}
+
 // Run with a short execution timeout. Rank 0 comes to an operation when the others have given it up
 // and use their buffers for something else: it fails there, too, and writes nothing.
 void ComeAfterTheOthersGaveUp(RankGroup& ranks, uint64_t count) {

@@ -73,6 +73,52 @@ RANK_TEST(Transfers, EveryTypeAndOddSizesOfAnyAlignment) {
   }
 }
 
+// Both ends take parts of a long message (comm/transfer_channel.h): sizes at which there is one part, or
+// byte, more, and places of which none, one, or both begin with a line of memory. Nothing beside them is
+// written.
+RANK_TEST(Transfers, SizesAroundTheBoundariesOfParts) {
+  Session s(ranks);
+  Pair pair(s);
+  if (!pair.exists) return;
+  constexpr uint64_t kKi = 1024, kGuard = 64;
+  const uint64_t sizes[] = {32 * kKi - 1,  32 * kKi,        32 * kKi + 1,  36 * kKi + 1,
+                            64 * kKi - 1,  64 * kKi,        64 * kKi + 1,  72 * kKi - 1,
+                            128 * kKi - 1, 128 * kKi,       128 * kKi + 1, 192 * kKi - 1,
+                            192 * kKi + 1, 1024 * kKi - 63, 1024 * kKi,    2048 * kKi + 65};
+  DeviceMemory memory(2049 * kKi + 2 * kGuard + 128);
+  uint32_t trial = 0;
+  for (uint64_t bytes : sizes) {
+    for (uint64_t from_at : {0, 7}) {
+      const uint64_t to_at = kGuard + trial % 3 * 7;
+      const bool sends = pair.even == (trial % 2 == 0);
+      std::vector<uint8_t> values(bytes);
+      for (uint64_t i = 0; i < bytes; i++)
+        values[i] = static_cast<uint8_t>((i * 7 + i / 251 + i / 65521 + trial) % 249);
+      if (sends) {
+        UploadValues(memory.data() + from_at, values);
+        ASSERT_EQ(HcclSend(memory.data() + from_at, bytes, HCCL_DATA_TYPE_UINT8, pair.peer,
+                           s.comm(), s.stream()),
+                  HCCL_SUCCESS);
+        ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
+      } else {
+        std::vector<uint8_t> expected(to_at + bytes + kGuard, 0xfb);
+        UploadValues(memory.data(), expected);
+        ASSERT_EQ(HcclRecv(memory.data() + to_at, bytes, HCCL_DATA_TYPE_UINT8, pair.peer, s.comm(),
+                           s.stream()),
+                  HCCL_SUCCESS);
+        ASSERT_EQ(s.Synchronize(), 0) << TakeMessages();
+        std::copy(values.begin(), values.end(), expected.begin() + static_cast<ptrdiff_t>(to_at));
+        const std::vector<uint8_t> found = Download(memory.data(), expected.size());
+        const auto [f, e] = std::mismatch(found.begin(), found.end(), expected.begin());
+        ASSERT_TRUE(f == found.end())
+            << bytes << " bytes from " << from_at << " to " << to_at << ": byte "
+            << f - found.begin() << " is " << int{*f} << ", not " << int{*e};
+      }
+      trial++;
+    }
+  }
+}
+
 // Many messages of one pair under way at once, on two streams: the k-th send meets the k-th receive.
 RANK_TEST(Transfers, FirstInFirstOutPerPairOverStreams) {
   Session s(ranks);
