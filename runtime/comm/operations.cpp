@@ -11,6 +11,7 @@
 #include "base/step.h"
 #include "base/strict_mode.h"
 #include "collective/plan.h"
+#include "comm/abort.h"
 #include "comm/collective_task.h"
 #include "comm/communicator.h"
 #include "comm/exchange.h"
