@@ -68,17 +68,19 @@ uint32_t SpeakerOfThread() { return t_speaker; }
 std::string WhoSpeaks(const Speaker& speaker, int job_rank, int job_size) {
   std::string member;
   if (speaker.ranks != 0) {
-    member = absl::StrCat("rank ", speaker.rank, " of ");
-    if (speaker.communicator.empty()) {
-      absl::StrAppend(&member, speaker.ranks);
-    } else {
-      absl::StrAppend(&member, "communicator ", speaker.communicator);
+    member = absl::StrCat("rank ", speaker.rank);
+    if (!speaker.communicator.empty()) {
+      absl::StrAppend(&member, " of communicator ", speaker.communicator);
+    } else if (speaker.ranks != kSomeRanks) {
+      absl::StrAppend(&member, " of ", speaker.ranks);
     }
   }
   if (job_rank < 0) return member;
   const std::string rank = absl::StrCat("rank ", job_rank);
-  const bool same = member.empty() || (speaker.rank == static_cast<uint32_t>(job_rank) &&
-                                       speaker.ranks == static_cast<uint32_t>(job_size));
+  const bool same =
+      member.empty() ||
+      (speaker.rank == static_cast<uint32_t>(job_rank) &&
+       (speaker.ranks == static_cast<uint32_t>(job_size) || speaker.ranks == kSomeRanks));
   if (same) return rank;
   // The only process of a job is no rank of what it does with several threads.
   return job_size == 1 ? member : absl::StrCat(rank, " (", member, ")");

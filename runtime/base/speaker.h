@@ -13,11 +13,12 @@ namespace hcclrun {
 
 struct Speaker {
   uint32_t rank = 0;
-  uint32_t ranks = 0;        // of the communicator; 0: nothing is known
+  uint32_t ranks = 0;        // of the communicator; 0: nothing is known of it nor of `rank`
   std::string communicator;  // as messages show it; empty while it has no name
 };
 
 inline constexpr uint32_t kKeptSpeakers = 4096;
+inline constexpr uint32_t kSomeRanks = 0xffffffff;  // Speaker::ranks: how many is not known
 
 // Never 0.
 uint32_t AddSpeaker(Speaker speaker);

@@ -1,5 +1,7 @@
 #include "check/numbering.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 namespace hcclrun {
 
 std::string InJob(const RankPosition& p) {
+  if (p.pid == getpid()) return "";  // a thread of the speaker's process, which has said it
   const int rank = JobRankOf(p.pid);
   if (rank < 0 || static_cast<uint32_t>(rank) == p.rank) return "";
   return absl::StrCat(", rank ", rank, " of the job");

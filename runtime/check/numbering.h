@@ -10,7 +10,7 @@
 namespace hcclrun {
 
 // ", rank 6 of the job", to follow a rank or its process; "" when it has the same number there, or
-// when that is not known.
+// when that is not known, or is that of the process that speaks.
 std::string InJob(const RankPosition& position);
 
 // " (ranks 0-2 of communicator tp are ranks 1,4-5 of the job)", for the ranks of a sentence; ""

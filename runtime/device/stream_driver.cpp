@@ -278,6 +278,8 @@ Task::Progress Stream::AdvanceTask(const Stream* stream, Task* task, Fault* faul
   Task::Progress progress = Task::Progress::kDone;
   try {
     progress = task->Advance(fault);
+  } catch (const std::bad_alloc&) {
+    *fault = Fault(FaultKind::kHostMemory, {0});
   } catch (const std::exception& e) {
     *fault = Fault(FaultKind::kInternal, e.what());
   } catch (...) {

@@ -20,8 +20,8 @@ namespace {
 
 constexpr char kWorldName[] = "hccl_world_group";
 
-Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* config, bool with_config,
-                    HcclComm* out) {
+Fault Make(const char* path, uint32_t rank, const HcclCommConfig* config, bool with_config,
+           HcclComm* out) {
   Result<Device*> device = Device::Current();
   if (!device.ok()) return device.fault();
   if (!path) return Null("clusterInfo");
@@ -47,23 +47,31 @@ Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* confi
   if (!table.ok()) return table.fault();
   const uint32_t ranks = static_cast<uint32_t>(table->devices.size());
   if (rank >= ranks) return Fault(FaultKind::kBadValue, {rank, 0, ranks - 1}, "rank");
-  const uint32_t speaker = AddSpeaker({rank, ranks, read->name});
+  const SpeaksFor scope(AddSpeaker({rank, ranks, read->name}));
   if (table->devices[rank] != Device::PhysicalId(id)) {
     return Fault(FaultKind::kRankTable,
                  absl::StrCat(path, ": device_id of rank ", rank, ": it is ", table->devices[rank],
                               ", but this thread's current device is ", Device::PhysicalId(id),
                               "; set that device or change the table"))
         .WithCode(HCCL_E_UNAVAIL)
-        .SaidBy(speaker);
+        .SaidBy(SpeakerOfThread());
   }
   read->from_rank_table = true;
   read->places = std::move(table->places);
   Result<std::shared_ptr<Communicator>> comm = Communicator::CreateUnmet(
       *device, DeriveRootInfo(absl::StrCat(KeyOfRankTable(*file), " ", read->name)), ranks, rank,
       *read, {});
-  if (!comm.ok()) return std::move(comm.fault()).SaidBy(speaker);
+  if (!comm.ok()) return std::move(comm.fault()).SaidBy(SpeakerOfThread());
   *out = AddCommunicator(std::move(*comm));
   return Fault::None();
+}
+
+Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* config, bool with_config,
+                    HcclComm* out) {
+  const SpeaksFor scope(AddSpeaker({rank, kSomeRanks, ""}));
+  Fault fault = Make(path, rank, config, with_config, out);
+  if (fault) fault.SaidBy(SpeakerOfThread());
+  return fault;
 }
 
 }  // namespace

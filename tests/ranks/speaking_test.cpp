@@ -168,6 +168,12 @@ RANK_TEST(Speaking, OfCommunicatorsThatAreNotMade) {
                                         (ranks.threads() ? " of " + std::to_string(ranks.size())
                                                          : "") +
                                         ": "))));
+  const std::vector<std::string> of_table = Told(ranks, [&] {
+    HcclComm comm = nullptr;
+    EXPECT_NE(HcclCommInitClusterInfo("/nothing.json", ranks.rank(), &comm), 0);
+  });
+  EXPECT_THAT(of_table, AllOf(SizeIs(ranks.size()), Each(HasSubstr("HcclCommInitClusterInfo: ")),
+                              Contains(StartsWith("hcclrun: " + rank + ": "))));
 }
 
 // Ranks that are others in the job, or not all of it, are named as both; and of a name that the library has

@@ -71,6 +71,9 @@ TEST(Speaker, IsTheRankOfTheJobOrThatOfTheCommunicator) {
   EXPECT_EQ(WhoSpeaks(world, -1, 0), "rank 2 of communicator world");
   EXPECT_EQ(WhoSpeaks(unmade, -1, 0), "rank 1 of 3");
   EXPECT_EQ(WhoSpeaks({}, -1, 0), "");
+  EXPECT_EQ(WhoSpeaks({3, kSomeRanks, ""}, -1, 0), "rank 3");
+  EXPECT_EQ(WhoSpeaks({3, kSomeRanks, ""}, 3, 4), "rank 3");
+  EXPECT_EQ(WhoSpeaks({3, kSomeRanks, ""}, 1, 4), "rank 1 (rank 3)");
 }
 
 TEST(Speaker, TheLatestAreKnown) {
