@@ -297,8 +297,13 @@ Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const 
       throw;
     }
   }
-  auto task =
-      std::make_unique<CollectiveTask>(shared_from_this(), descriptor, in, out, request.v);
+  std::unique_ptr<CollectiveTask> task;
+  try {
+    task = std::make_unique<CollectiveTask>(shared_from_this(), descriptor, in, out, request.v);
+  } catch (const std::bad_alloc&) {  // nobody has seen it, and it does not count
+    buffers_->End(name(), descriptor.stream, true);
+    throw;
+  }
   task->note = note;
   return stream.Enqueue(std::move(task));
 }
