@@ -30,7 +30,7 @@ inline bool IsExchange(const ControlView& view, const Descriptor& own) {
 inline void PrefetchExchange(const ControlView& view, uint64_t sequence, uint32_t rank) {
   const void* line = &view.call_of(sequence, rank);
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // does nothing on old ones
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // no effect on old ones
 #else
   __builtin_prefetch(line, 1, 3);
 #endif

@@ -14,7 +14,7 @@ struct MemoryDetail : FaultDetail {
     kUnknown,
     kInside,      // of `memory`
     kGone,        // of `memory`, which `ended_by` gave back
-    kReserved,    // addresses of the program's without memory behind them, `memory` is the reservation
+    kReserved,    // addresses of the program's without memory behind; `memory` is the reservation
     kDevice,      // the memory of a device, or a view of another's, where nothing is allocated
     kPinnedHost,  // `memory` is an allocation of aclrtMallocHost
     kRegisteredHost,

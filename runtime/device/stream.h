@@ -245,7 +245,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t drop_until_ = 0;     // tasks up to this number are given up
   uint64_t aborts_ = 0;         // calls of Abort(), and times that tasks were dropped
   int32_t abort_code_ = 0;      // of the last one
-  uint64_t patience_lost_ = 0;  // with the task of this number, which is user code: see RunWhatCan()
+  uint64_t patience_lost_ = 0;  // with the task of this number, user code: see RunWhatCan()
   bool stop_on_failure_ = false;
   bool dropping_ = false;  // a task failed under stop-on-failure
   void KeepFault(Fault fault);

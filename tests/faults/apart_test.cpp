@@ -39,8 +39,8 @@ TEST(Jobs, NeverMeetWhateverTheyShare) {
   std::remove(table.c_str());
 }
 
-// The victim is under a wrapper that lives on for a while; it is named, and the wrapper's code is the
-// rank's.
+// The victim is under a wrapper that lives on for a while; it is named, and the wrapper's code is
+// the rank's.
 void KillUnder(const std::vector<std::string>& wrapper, int code) {
   std::vector<std::string> line = {"-n", "3"};
   line.insert(line.end(), wrapper.begin(), wrapper.end());

@@ -1,4 +1,5 @@
-// A program that does with device memory what the host cannot do on hardware; for `hcclrun --strict`.
+// A program that does with device memory what the host cannot do on hardware; for `hcclrun
+// --strict`.
 //   closed_rank WHAT
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-// hcclrun --kill and --delay, which need no special build: a rank that is killed in a call of its own,
-// and one that is late.
+// hcclrun --kill and --delay, which need no special build: a rank that is killed in a call of its
+// own, and one that is late.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

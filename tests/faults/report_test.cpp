@@ -1,6 +1,6 @@
 // What hcclrun says about jobs that hang: who holds up whom, and the cycle if there is one. Reports
-// are asked for with SIGQUIT until one shows what is awaited, so that no test depends on how fast the
-// ranks get there.
+// are asked for with SIGQUIT until one shows what is awaited, so that no test depends on how fast
+// the ranks get there.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,8 +86,8 @@ TEST(Report, BlamesTheRankThatHasNotCalledAndNotThoseAhead) {
   EXPECT_THAT(report, Not(HasSubstr("for rank 0")));
 }
 
-// By the rank that comes to it first; the others point to that, and the verdict, which is the last line,
-// says it once more.
+// By the rank that comes to it first; the others point to that, and the verdict, which is the last
+// line, says it once more.
 TEST(Report, CallsThatDifferAreToldInFullOnce) {
   const Outcome outcome = RunLauncher({"-n", "4", HANGING_RANK, "differ"});
   EXPECT_EQ(outcome.code, 7);

@@ -30,8 +30,8 @@ struct StepFault {
 const std::vector<std::string>& StepEngines();
 const std::vector<std::string>& StepActions();
 
-// Every fault at the first coming of every rank to every step, for 2, 3 and 4 ranks and every engine,
-// and for ranks that are threads of one process.
+// Every fault at the first coming of every rank to every step, for 2, 3 and 4 ranks and every
+// engine, and for ranks that are threads of one process.
 std::vector<StepFault> AllStepFaults();
 
 // `without` is an action or ""; `engine` is the only one, or "".

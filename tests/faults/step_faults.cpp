@@ -1,5 +1,5 @@
-// Injects faults into jobs, one each, at named steps of the protocols between ranks (base/step.h), and
-// checks how the jobs end: nobody hangs, nothing is left, survivors get an error that names the
+// Injects faults into jobs, one each, at named steps of the protocols between ranks (base/step.h),
+// and checks how the jobs end: nobody hangs, nothing is left, survivors get an error that names the
 // victim, hcclrun tells the first cause with its exit code, and ranks that were only late change
 // nothing. Prints a table in Markdown.
 //
@@ -15,8 +15,8 @@
 //                  and a processor for each rank)
 //     --jobs J     so many jobs at once (3 unless given)
 //
-// Actions: kill; halt (SIGSTOP for good); stop (SIGSTOP, and SIGCONT 300 ms later, after the stall note);
-// delay (20 ms).
+// Actions: kill; halt (SIGSTOP for good); stop (SIGSTOP, and SIGCONT 300 ms later, after the stall
+// note); delay (20 ms).
 
 #include <algorithm>
 #include <cstdio>

@@ -1,11 +1,11 @@
-// Sequences of API calls with arguments that nobody would pass, in one process with three devices: live
-// and destroyed handles, words that never were handles, pointers into, beyond and outside allocations,
-// sizes at the edges of their types, operations that only some ranks call. Any code may come back; no
-// call may crash, or wait longer than the time-outs that are set below.
+// Sequences of API calls with arguments that nobody would pass, in one process with three devices:
+// live and destroyed handles, words that never were handles, pointers into, beyond and outside
+// allocations, sizes at the edges of their types, operations that only some ranks call. Any code
+// may come back; no call may crash, or wait longer than the time-outs that are set below.
 //
-// Bytes: a call, then one byte for each of its arguments, which chooses among what there is. Where the
-// library can only believe the program - where results go, and host memory of a given length - the
-// arguments are right.
+// Bytes: a call, then one byte for each of its arguments, which chooses among what there is. Where
+// the library can only believe the program - where results go, and host memory of a given length -
+// the arguments are right.
 
 #include <cstdint>
 #include <cstdlib>
@@ -382,8 +382,8 @@ class Program {
     }
   }
 
-  // For copies, which take host memory, too: what is or was device memory, or null, and never a place
-  // that the library must take for the host's.
+  // For copies, which take host memory, too: what is or was device memory, or null, and never a
+  // place that the library must take for the host's.
   void* DeviceMemory() {
     if (device_memory_.empty() || in_.Below(16) == 0) return nullptr;
     constexpr size_t offsets[] = {0, 0, 0, 4, 512, 4095, 65536, 1 << 20};

@@ -1,9 +1,10 @@
-// What a corrupted peer can do through the shared memory of a communicator: rank 1 is the input, which
-// writes its descriptors, and anything else anywhere in the control block, before and after rank 0
-// posts; rank 0 is the library. It may fail and it may compute nonsense, but it must not touch memory
-// outside the heaps, and must come back before long.
+// What a corrupted peer can do through the shared memory of a communicator: rank 1 is the input,
+// which writes its descriptors, and anything else anywhere in the control block, before and after
+// rank 0 posts; rank 0 is the library. It may fail and it may compute nonsense, but it must not
+// touch memory outside the heaps, and must come back before long.
 //
-// Bytes: operation, count, flags, then patches of a place (16 bits, in units of 4 bytes) and a value.
+// Bytes: operation, count, flags, then patches of a place (16 bits, in units of 4 bytes) and a
+// value.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Rank tables: any JSON object is either a table, with as many devices as places, or a fault that says why.
+// Rank tables: any JSON object is either a table, with as many devices as places, or a fault that
+// says why.
 
 #include <cstdint>
 #include <cstdlib>

@@ -3,14 +3,15 @@
  * A thread's plain and release stores go into its store buffer, from where they reach memory at any
  * later moment, seen until then by itself alone. Plain stores to different words may overtake each
  * other and earlier release stores, as on aarch64; a release store waits for all that is older.
- * Read-modify-writes and seq_cst stores (publish) first empty the buffer. That is weaker than x86 and
- * stronger than C++, whose readers could in addition read early; the protocols' readers acquire.
+ * Read-modify-writes and seq_cst stores (publish) first empty the buffer. That is weaker than x86
+ * and stronger than C++, whose readers could in addition read early; the protocols' readers
+ * acquire.
  *
- * The models define NV (words), NT (threads), CAP (of a store buffer) and DEAD (whether thread `me` has
- * died), and have `me`, the number of the thread, in every step. A step is one access to memory and
- * what the thread does with the value by itself; it may die between any two steps. A dead thread
- * simply stays where it is; that nobody else does is asserted when nothing can happen any more
- * (timeout), so runs need -E.
+ * The models define NV (words), NT (threads), CAP (of a store buffer) and DEAD (whether thread `me`
+ * has died), and have `me`, the number of the thread, in every step. A step is one access to memory
+ * and what the thread does with the value by itself; it may die between any two steps. A dead
+ * thread simply stays where it is; that nobody else does is asserted when nothing can happen any
+ * more (timeout), so runs need -E.
  *
  * mutated(n) is true in the n-th mutation of a model, which run.sh expects to fail.
  */

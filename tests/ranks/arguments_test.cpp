@@ -14,8 +14,8 @@ constexpr auto kBadType = static_cast<HcclDataType>(99);
 constexpr auto kBadOp = static_cast<HcclReduceOp>(7);
 constexpr auto kFloat = HCCL_DATA_TYPE_FP32;
 
-// An enumeration as a caller in C may pass it: any number. Held as one, because a C++ variable of the
-// enumeration must not have a value outside of it.
+// An enumeration as a caller in C may pass it: any number. Held as one, because a C++ variable of
+// the enumeration must not have a value outside of it.
 template <class Enum>
 class AnyValue {
  public:

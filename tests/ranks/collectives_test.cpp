@@ -136,9 +136,9 @@ RANK_TEST(Collectives, LargerThanTheHcclBuffer) {
   }
 }
 
-// 64 MB and one element in the larger buffer, every operation on both paths: the streaming stores and
-// the many rounds of large sizes. Not against the reference, which would take minutes: element i of
-// rank r is i * 7 + r, whole or as a sum. Runs alone, with HCCLRUN_TEST_LARGE set.
+// 64 MB and one element in the larger buffer, every operation on both paths: the streaming stores
+// and the many rounds of large sizes. Not against the reference, which would take minutes: element
+// i of rank r is i * 7 + r, whole or as a sum. Runs alone, with HCCLRUN_TEST_LARGE set.
 RANK_TEST(Large, SixtyFourMegabytesAndOneElement) {
   if (!std::getenv("HCCLRUN_TEST_LARGE")) return;
   Session session(ranks);

@@ -176,9 +176,9 @@ RANK_TEST(GivenUp, DroppedShortOperation) { ComeAfterItWasDropped(ranks, 1'000);
 RANK_TEST(GivenUp, DroppedSharedOperation) { ComeAfterItWasDropped(ranks, 20'000); }
 RANK_TEST(GivenUp, DroppedLongOperation) { ComeAfterItWasDropped(ranks, 1'000'000); }
 
-// Run with a bound on memory. Rank 0 has none left for its HCCL buffers when all have come: it fails,
-// and what the others write while they do their shares does not go into what it has used its buffers
-// for since.
+// Run with a bound on memory. Rank 0 has none left for its HCCL buffers when all have come: it
+// fails, and what the others write while they do their shares does not go into what it has used its
+// buffers for since.
 RANK_TEST(NoMemoryToBegin, NobodyWritesAfterTheError) {
   if (ranks.size() == 1) return;
   Session s(ranks);

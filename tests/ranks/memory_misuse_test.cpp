@@ -1,5 +1,6 @@
-// What programs do wrong with memory: every mistake is told, with the allocation and the call, and nothing
-// crashes. Run without and with HCCLRUN_STRICT, which refuses what hardware accepts although it is wrong.
+// What programs do wrong with memory: every mistake is told, with the allocation and the call, and
+// nothing crashes. Run without and with HCCLRUN_STRICT, which refuses what hardware accepts
+// although it is wrong.
 
 #include <acl/acl_rt_memory_soma.h>
 

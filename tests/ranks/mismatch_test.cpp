@@ -140,8 +140,8 @@ RANK_TEST(Mismatch, NeighboursOfTheFailedOperationSucceed) {
   m.ExpectUsable();
 }
 
-// Small operations may be done in another way than large ones; ranks that are in different ways find
-// each other, whoever comes first, and what they used is given back.
+// Small operations may be done in another way than large ones; ranks that are in different ways
+// find each other, whoever comes first, and what they used is given back.
 RANK_TEST(Mismatch, SmallAgainstLarge) {
   if (ranks.size() == 1) return;
   Calls m(ranks);
@@ -221,8 +221,8 @@ RANK_TEST(Mismatch, OperationsBehindALocalFailureFailEverywhere) {
   m.ExpectUsable();
 }
 
-// Destroying a stream by force drops what is queued on it; that cannot be made up for, so every rank
-// is told instead of waiting.
+// Destroying a stream by force drops what is queued on it; that cannot be made up for, so every
+// rank is told instead of waiting.
 RANK_TEST(Mismatch, DroppedOperationsBreakTheCommunicatorAtOnce) {
   if (ranks.size() == 1) return;
   Calls m(ranks);
@@ -245,8 +245,8 @@ RANK_TEST(Mismatch, DroppedOperationsBreakTheCommunicatorAtOnce) {
   }
 }
 
-// Who tells of a difference waits a moment for the others' calls: two that differ do not show which one
-// is odd. No moment is long enough for a machine that is busy, so there are many tries.
+// Who tells of a difference waits a moment for the others' calls: two that differ do not show which
+// one is odd. No moment is long enough for a machine that is busy, so there are many tries.
 RANK_TEST(Mismatch, TheGroupsAreWhole) {
   if (ranks.size() == 1) return;
   Calls m(ranks);

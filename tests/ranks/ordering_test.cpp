@@ -67,9 +67,9 @@ RANK_TEST(Ordering, LaterOperationOfAnotherCommunicatorWaitsForTheStream) {
   REQUIRE_OK(aclrtDestroyStream(other));
 }
 
-// A chain of operations, each from where the one before has put its result: so much lies in different
-// outputs then that stores bypass the caches, from some operation on that need not be the same on all
-// ranks.
+// A chain of operations, each from where the one before has put its result: so much lies in
+// different outputs then that stores bypass the caches, from some operation on that need not be the
+// same on all ranks.
 RANK_TEST(Ordering, EachReadsTheOutputOfTheOneBefore) {
   Session s(ranks);
   constexpr uint64_t kCount = 80000;
@@ -99,7 +99,8 @@ RANK_TEST(Ordering, EachReadsTheOutputOfTheOneBefore) {
 }
 
 // Small and large operations in turns on the same memory: each finds what the one before left, on
-// every rank, whichever way it is done. Two rounds for each part of the memory, so that sums stay small.
+// every rank, whichever way it is done. Two rounds for each part of the memory, so that sums stay
+// small.
 RANK_TEST(Ordering, SmallAndLargeInTurns) {
   Session s(ranks);
   constexpr uint64_t kCount = 20000;
@@ -130,8 +131,8 @@ RANK_TEST(Ordering, SmallAndLargeInTurns) {
   EXPECT_EQ(DownloadValues<uint32_t>(x.data(), kParts * kCount), expected);
 }
 
-// Operations of one communicator on two streams, small ones on one, end in any order. Ten for each part
-// of the memory.
+// Operations of one communicator on two streams, small ones on one, end in any order. Ten for each
+// part of the memory.
 RANK_TEST(Ordering, SmallOperationsOvertakeOnAnotherStream) {
   Session s(ranks);
   aclrtStream other;
@@ -161,8 +162,8 @@ RANK_TEST(Ordering, SmallOperationsOvertakeOnAnotherStream) {
   REQUIRE_OK(aclrtDestroyStream(other));
 }
 
-// Receives of one stream into the same buffer end in their order, in whatever order their sends come:
-// the first one is held up in its stream while the second could go.
+// Receives of one stream into the same buffer end in their order, in whatever order their sends
+// come: the first one is held up in its stream while the second could go.
 RANK_TEST(Ordering, ReceivesOfOneBufferKeepTheirOrder) {
   Session s(ranks);
   if (s.size() == 1) return;
@@ -223,8 +224,8 @@ RANK_TEST(Ordering, ReceiveBehindASendOfTheSameBuffer) {
   REQUIRE_OK(aclrtDestroyStream(other));
 }
 
-// One stream falls behind by more operations than the communicator has places for: what is done out of
-// order is counted all the same, and those behind it find a place and their turn.
+// One stream falls behind by more operations than the communicator has places for: what is done out
+// of order is counted all the same, and those behind it find a place and their turn.
 RANK_TEST(Ordering, OneStreamFarAheadOfAnother) {
   Session s(ranks);
   constexpr uint64_t kCount = 1000;  // more than ranks exchange
@@ -257,7 +258,8 @@ RANK_TEST(Ordering, OneStreamFarAheadOfAnother) {
   REQUIRE_OK(aclrtDestroyStream(other));
 }
 
-// A stream is destroyed whose operations are complete, which nobody has looked for: nothing is dropped.
+// A stream is destroyed whose operations are complete, which nobody has looked for: nothing is
+// dropped.
 RANK_TEST(Ordering, DestroyedStreamOfCompleteOperations) {
   Session s(ranks);
   constexpr uint64_t kCount = 1000;
@@ -280,8 +282,8 @@ RANK_TEST(Ordering, DestroyedStreamOfCompleteOperations) {
   EXPECT_EQ(s.Synchronize(), 0) << TakeMessages();
 }
 
-// Operations that ranks exchange, with outputs as large as they get, as the first call of a communicator
-// and behind one that is still under way.
+// Operations that ranks exchange, with outputs as large as they get, as the first call of a
+// communicator and behind one that is still under way.
 RANK_TEST(Ordering, LargestExchanges) {
   for (const uint64_t count : {32, 256, 512}) {
     for (const bool behind : {false, true}) {

@@ -1,6 +1,6 @@
 // What depends on where the ranks are, and on the chip: hcclrun --servers, --superpods, --soc,
-// HCCL_LOGIC_SUPERPOD_ID, HCCL_INTER_HCCS_DISABLE (semantics A.3 steps 7 and 8, A.8, A.10 items 4 to
-// 6, C.4, D.5, D.10, E). Each suite is for one command line, in CMakeLists.txt.
+// HCCL_LOGIC_SUPERPOD_ID, HCCL_INTER_HCCS_DISABLE (semantics A.3 steps 7 and 8, A.8, A.10 items 4
+// to 6, C.4, D.5, D.10, E). Each suite is for one command line, in CMakeLists.txt.
 
 #include <unistd.h>
 
@@ -53,7 +53,8 @@ HcclResult Register(HcclComm comm, const MappedMemory& memory) {
   return result;
 }
 
-// Whether AllGather between registered buffers goes the window path; its result is right either way.
+// Whether AllGather between registered buffers goes the window path; its result is right either
+// way.
 bool UsesWindows(HcclComm comm, uint32_t size, Session& session) {
   MappedMemory memory(session.device(), kGranularity);
   HcclCommSymWindow window = nullptr;
@@ -267,7 +268,7 @@ RANK_TEST(SingleDevices, UseNoWindows) {
   EXPECT_FALSE(UsesWindows(session)) << "item 6: one device on each server";
 }
 
-// ---- several SuperPoDs: --servers 2,2 --superpods 1,1, or HCCL_LOGIC_SUPERPOD_ID on four ranks ----
+// ---- several SuperPoDs: --servers 2,2 --superpods 1,1, or HCCL_LOGIC_SUPERPOD_ID on 4 ranks ----
 
 // A.3 step 7 and A.8; where a communicator keeps to one SuperPoD, all is as always.
 RANK_TEST(SuperPods, HaveNoWindowsInCommon) {

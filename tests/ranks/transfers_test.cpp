@@ -119,7 +119,8 @@ RANK_TEST(Transfers, SizesAroundTheBoundariesOfParts) {
   }
 }
 
-// Many messages of one pair under way at once, on two streams: the k-th send meets the k-th receive.
+// Many messages of one pair under way at once, on two streams: the k-th send meets the k-th
+// receive.
 RANK_TEST(Transfers, FirstInFirstOutPerPairOverStreams) {
   Session s(ranks);
   Pair pair(s);
@@ -424,8 +425,8 @@ RANK_TEST(Transfers, PeerThatDestroysItsCommunicator) {
   }
 }
 
-// Of a batch whose peers are there but for one, nobody waits for ever: this rank is told who has gone,
-// and the others that the communicator is out of use.
+// Of a batch whose peers are there but for one, nobody waits for ever: this rank is told who has
+// gone, and the others that the communicator is out of use.
 RANK_TEST(Batch, OneOfThePeersHasGone) {
   if (ranks.size() < 3) return;
   Session s(ranks);

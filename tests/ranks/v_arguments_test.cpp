@@ -14,7 +14,8 @@ constexpr uint64_t kTooMany = 0x800000000;
 constexpr auto kBadType = static_cast<HcclDataType>(99);
 constexpr auto kBadOp = static_cast<HcclReduceOp>(7);
 
-// Of all four operations; a null array is passed as such. Every rank sends 2 elements to every rank.
+// Of all four operations; a null array is passed as such. Every rank sends 2 elements to every
+// rank.
 struct Arguments {
   void* send = nullptr;
   void* recv = nullptr;

@@ -1,5 +1,5 @@
-// Launch scripts that give each process one device: ASCEND_RT_VISIBLE_DEVICES=<rank>, and device 0 in
-// every program.
+// Launch scripts that give each process one device: ASCEND_RT_VISIBLE_DEVICES=<rank>, and device 0
+// in every program.
 
 #include <unistd.h>
 

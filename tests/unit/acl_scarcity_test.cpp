@@ -1,5 +1,6 @@
 // Limits of the system, one value after the other: open files, address space, a full /dev/shm. The
-// library does what it was asked, or says in a sentence which limit was in its way; it never crashes.
+// library does what it was asked, or says in a sentence which limit was in its way; it never
+// crashes.
 //
 // The program runs itself again under each limit, with the limit set before the library is loaded.
 

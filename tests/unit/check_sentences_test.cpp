@@ -176,7 +176,8 @@ TEST(Sentences, AnOperationAndARegistrationThatWaitForEachOther) {
                         "HcclCommSymWinRegister #2); HcclCommSymWinRegister #2 waits for rank 1"));
 }
 
-// Of one operation of communicator "tp"; ranks that have not posted have destroyed the communicator.
+// Of one operation of communicator "tp"; ranks that have not posted have destroyed the
+// communicator.
 std::shared_ptr<OpDetail> Detail(const std::vector<bool>& posted) {
   auto detail = std::make_shared<OpDetail>();
   detail->communicator = "tp";
