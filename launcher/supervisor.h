@@ -85,6 +85,8 @@ class Supervisor : private LifelineServer::Listener {
     return own_groups_ && !(Debugged(rank) && mpi_ == MpiFlavour::kNone);
   }
   void Say(const std::string& line);
+  // Also before there is any output of the job.
+  static void EarlySentence(const std::string& sentence);
 
   // supervisor.cpp: the loop
   void Step(int max_wait_ms);

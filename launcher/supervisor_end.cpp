@@ -1,4 +1,4 @@
-// Judging and ending: the second half of Supervisor.
+// Judging and ending: the last part of Supervisor.
 
 #include <signal.h>
 #include <sys/wait.h>
