@@ -165,7 +165,10 @@ Transfer Communicator::Describe(CallId call, const TransferRequest& request, con
 }
 
 // Whoever comes first has a task, which waits (and lets those behind it be announced); the second mostly
-// does it all before it would have one.
+// does a short transfer before it would have one. A send that comes first is posted before its task is
+// made, so that its receive does not wait for that. A receive that comes first goes the usual way, which
+// takes so long that its send often comes meanwhile: then the call does it all, and those behind it need no
+// tasks either.
 bool Communicator::TransferNow(CallId call, const TransferRequest& request, Stream& stream,
                                uint64_t called) {
   const TransferEnd end = request.end;
@@ -178,13 +181,12 @@ bool Communicator::TransferNow(CallId call, const TransferRequest& request, Stre
   const uint64_t number = next_transfer_[end][peer];
   TransferChannel& channel = view().channel(rank_, end, peer);
   const TransferSlot& slot = channel.slot(number);
-  if (slot.generation.load(std::memory_order_seq_cst) != number / kTransferSlots ||
-      slot.ends.load(std::memory_order_seq_cst) == 0)
-    return false;
+  if (slot.generation.load(std::memory_order_seq_cst) != number / kTransferSlots) return false;
+  const bool is_there = slot.ends.load(std::memory_order_seq_cst) != 0;
   const uint64_t bytes = request.count * ElementSize(request.dtype);
+  if (is_there ? bytes > kTakenBytes : end == kReceiverEnd) return false;
   Buffer buffer;
-  if (bytes > kTakenBytes || !IsKnown(request.buffer, bytes, &buffer) || buffer.is_private)
-    return false;
+  if (!IsKnown(request.buffer, bytes, &buffer) || buffer.is_private) return false;
   RankRecord& record = view().ranks[rank_];
   Transfer t = Describe(call, request, buffer, stream.id());
   t.number = number;
