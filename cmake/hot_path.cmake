@@ -23,7 +23,7 @@ function(hcclrun_hot_path target list)
       set(before ${part})
     endforeach()
     if(name MATCHES "^hcclrun_core_")
-      string(APPEND text "    *(.text.${name} .text.*AnswerCallIZ*${name}E*)\n")
+      string(APPEND text "    *(.text.${name} .text._ZN7hcclrun10AnswerCallIZ*${name}E*)\n")
     else()
       foreach(scope _ZN7hcclrun _ZNK7hcclrun _ZN7hcclrunL _ZN7hcclrun12_GLOBAL__N_1 _ZNK7hcclrun12_GLOBAL__N_1
               _ZN12_GLOBAL__N_1)

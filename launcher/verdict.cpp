@@ -254,19 +254,22 @@ void RankNote::CopyActivity(const RankActivity& activity) {
 void RankNote::CopyNumber(const RecorderView& recorded) {
   constexpr auto kInOrder = std::memory_order_acquire;  // recorder.h
   if (!inside || !IsCollective(static_cast<CallId>(call))) return;
-  uint64_t entered = 0;  // by the thread that is inside; of several the last
+  uint64_t entered = 0, thread = 0;  // by the thread that is inside; of several the last
   for (uint32_t i = 0; i < recorded.layout.threads; i++) {
     const Waiter& w = recorded.threads[i];
-    if (w.owner.load(kInOrder) != 0 && w.inside.load(kInOrder) != 0 &&
-        w.call.load(kInOrder) == call)
-      entered = std::max(entered, w.entered.load(kInOrder));
+    const uint64_t owner = w.owner.load(kInOrder), at = w.entered.load(kInOrder);
+    if (owner == 0 || w.inside.load(kInOrder) == 0 || w.call.load(kInOrder) != call || at < entered)
+      continue;
+    entered = at;
+    thread = owner;
   }
-  if (entered == 0) return;  // there was no place for it
   numbered = false;
+  if (entered == 0) return;  // there was no place for it
   const uint64_t last = recorded.next->load(kInOrder), kept = recorded.layout.operations;
   for (uint64_t n = last; n != 0 && last - n < kept; n--) {
     const OperationRecord& r = recorded.operation(n);
     if (r.number.load(kInOrder) != n) continue;  // being written, or overwritten
+    if (static_cast<uint64_t>(r.thread.load(kInOrder)) != thread) continue;
     if (r.called.load(kInOrder) < entered) return;
     if (r.kind.load(kInOrder) != OperationRecord::kCollective || r.call.load(kInOrder) != call)
       continue;

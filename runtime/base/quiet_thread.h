@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -14,7 +15,7 @@
 
 namespace hcclrun {
 
-// Starts `body` in *thread, which the caller joins or detaches. kSystem when there is no thread to
+// Starts `body` in *thread, which the caller joins or detaches. kSystem or kHostMemory when there is no thread to
 // be had; `body` is destroyed then.
 template <class Body>
 Fault StartQuietThread(Body body, std::thread* thread) {
@@ -27,6 +28,8 @@ Fault StartQuietThread(Body body, std::thread* thread) {
     *thread = std::thread(std::move(body));
   } catch (const std::system_error& e) {
     fault = Fault(FaultKind::kSystem, {uint64_t(e.code().value())}, "start a thread");
+  } catch (const std::bad_alloc&) {
+    fault = Fault(FaultKind::kHostMemory, {0});
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return fault;

@@ -1,9 +1,10 @@
 #include "base/speaker.h"
 
+#include <deque>
 #include <mutex>
 #include <utility>
-#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -15,8 +16,9 @@ namespace {
 
 struct Speakers {
   std::mutex mutex;
-  std::vector<Speaker> kept;  // number n at n % kKeptSpeakers; guarded by mutex
-  uint32_t last = 0;          // guarded by mutex
+  absl::flat_hash_map<uint32_t, Speaker> known;  // by number; guarded by mutex
+  std::deque<uint32_t> retired;                  // of those, oldest first; guarded by mutex
+  uint32_t last = 0;                             // guarded by mutex
 };
 
 Speakers& GetSpeakers() {
@@ -46,23 +48,35 @@ bool TakeDot(absl::string_view* text) {
 uint32_t AddSpeaker(Speaker speaker) {
   Speakers& s = GetSpeakers();
   std::lock_guard<std::mutex> lock(s.mutex);
-  if (++s.last == 0) s.last = kKeptSpeakers;  // after all numbers: one that is not 0, for the same place
-  const size_t place = s.last % kKeptSpeakers;
-  if (s.kept.size() <= place) s.kept.resize(place + 1);
-  s.kept[place] = std::move(speaker);
+  while (++s.last == 0 || s.known.contains(s.last)) {
+  }
+  s.known[s.last] = std::move(speaker);
   return s.last;
+}
+
+void RetireSpeaker(uint32_t number) {
+  Speakers& s = GetSpeakers();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  if (!s.known.contains(number)) return;
+  s.retired.push_back(number);
+  if (s.retired.size() <= kKeptSpeakers) return;
+  s.known.erase(s.retired.front());
+  s.retired.pop_front();
 }
 
 Speaker SpeakerOf(uint32_t number) {
   Speakers& s = GetSpeakers();
   std::lock_guard<std::mutex> lock(s.mutex);
-  if (number == 0 || s.last - number >= kKeptSpeakers) return {};
-  const size_t place = number % kKeptSpeakers;
-  return place < s.kept.size() ? s.kept[place] : Speaker();
+  const auto found = s.known.find(number);
+  return found != s.known.end() ? found->second : Speaker();
 }
 
-SpeaksFor::SpeaksFor(uint32_t number) : before_(std::exchange(t_speaker, number)) {}
-SpeaksFor::~SpeaksFor() { t_speaker = before_; }
+SpeaksFor::SpeaksFor(Speaker speaker)
+    : number_(AddSpeaker(std::move(speaker))), before_(std::exchange(t_speaker, number_)) {}
+SpeaksFor::~SpeaksFor() {
+  t_speaker = before_;
+  RetireSpeaker(number_);
+}
 uint32_t SpeakerOfThread() { return t_speaker; }
 
 std::string WhoSpeaks(const Speaker& speaker, int job_rank, int job_size) {

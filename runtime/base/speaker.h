@@ -3,8 +3,8 @@
 // threads of one process, and processes that something else has started, are told apart by this alone.
 //
 // A speaker is a number that travels with a fault (Fault::speaker) from where the communicator is known to
-// where the sentence is made, perhaps after the communicator is gone. The last kKeptSpeakers are known;
-// what is said in the name of an older one has no name. Any thread.
+// where the sentence is made, perhaps after the communicator is gone. It is known until it is retired, and
+// then until kKeptSpeakers more have been: what is said in the name of an older one has no name. Any thread.
 
 #include <cstdint>
 #include <string>
@@ -20,20 +20,22 @@ struct Speaker {
 inline constexpr uint32_t kKeptSpeakers = 4096;
 inline constexpr uint32_t kSomeRanks = 0xffffffff;  // Speaker::ranks: how many is not known
 
-// Never 0.
+// Never 0. Whoever adds one retires it.
 uint32_t AddSpeaker(Speaker speaker);
+void RetireSpeaker(uint32_t number);
 Speaker SpeakerOf(uint32_t number);
 
 // As long as this lives the calling thread speaks in the name of it: what is said without a speaker.
 class SpeaksFor {
  public:
-  explicit SpeaksFor(uint32_t number);
+  explicit SpeaksFor(Speaker speaker);
   ~SpeaksFor();
+  uint32_t number() const { return number_; }
   SpeaksFor(const SpeaksFor&) = delete;
   SpeaksFor& operator=(const SpeaksFor&) = delete;
 
  private:
-  const uint32_t before_;
+  const uint32_t number_, before_;
 };
 uint32_t SpeakerOfThread();  // 0: none
 

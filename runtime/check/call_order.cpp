@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/rank_list.h"
 #include "base/speaker.h"
@@ -29,10 +30,11 @@ uint64_t KeyOf(const OpDetail& d) {
   const RecorderView* mine = Recorder::Mine();
   for (uint32_t i = 0; mine && i < mine->layout.communicators; i++) {
     const CommunicatorRecord& c = mine->communicators[i];
+    const std::string kept(c.name, strnlen(c.name, sizeof c.name)), shown = ShownName(kept);
+    const bool cut = kept.size() + 1 == sizeof c.name;
     if (c.id.load(kInOrder) != 0 && c.alive.load(kInOrder) != 0 &&
         c.rank.load(kInOrder) == d.own_rank && c.size.load(kInOrder) == d.ranks &&
-        (d.communicator.compare(0, sizeof c.name - 1, c.name) == 0 ||
-         ShownName(std::string(c.name, strnlen(c.name, sizeof c.name))) == d.communicator))
+        (d.communicator == shown || (cut && absl::StartsWith(d.communicator, shown))))
       return c.key.load(kInOrder);
   }
   return 0;

@@ -72,6 +72,7 @@ Communicator::~Communicator() {
   meeting_.reset();
   liveness_.reset();
   windows_.reset();
+  RetireSpeaker(speaker_);
 }
 
 Result<std::shared_ptr<Communicator>> Communicator::Create(const RootInfo& info, uint32_t ranks,

@@ -331,7 +331,11 @@ void Communicator::DoneWith(uint64_t sequence) {
   if (!first || any_ahead_.load(std::memory_order_seq_cst)) {
     std::lock_guard<std::mutex> lock(ahead_mutex_);
     if (!first) {
-      done_ahead_.insert(sequence);
+      try {
+        done_ahead_.insert(sequence);
+      } catch (const std::bad_alloc&) {  // it would never count as done
+        SetAbort(view(), AbortCause::kInternal, rank_);
+      }
       any_ahead_.store(true, std::memory_order_seq_cst);
       HCCLRUN_STEP("exchange.ahead");
     }

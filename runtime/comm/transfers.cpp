@@ -110,8 +110,8 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
 
   RankRecord& record = view().ranks[rank_];
   const uint64_t number = record.transfers.load(std::memory_order_relaxed);
+  for (const Transfer& t : transfers) next_transfer_[t.end].resize(size_);
   for (Transfer& t : transfers) {
-    next_transfer_[t.end].resize(size_);
     t.number = next_transfer_[t.end][t.peer]++;
     t.call.number = number;
   }
@@ -128,9 +128,18 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
     }
   }
   if (!queued) {
-    if (Fault f = stream->Enqueue(
-            std::make_unique<TransferTask>(shared_from_this(), call, transfers))) {
+    const auto uncount = [&] {  // nobody has seen them
       for (const Transfer& t : transfers) next_transfer_[t.end][t.peer]--;
+    };
+    std::unique_ptr<TransferTask> task;
+    try {
+      task = std::make_unique<TransferTask>(shared_from_this(), call, transfers);
+    } catch (const std::bad_alloc&) {
+      uncount();
+      throw;
+    }
+    if (Fault f = stream->Enqueue(std::move(task))) {
+      uncount();
       return f;
     }
   }
@@ -176,7 +185,7 @@ bool Communicator::TransferNow(CallId call, const TransferRequest& request, Stre
   if (suspended.load(std::memory_order_relaxed) || !GoesOn() || StrictMode() ||
       stream.device() != device_ || peer >= size_ || peer == rank_ ||
       peer >= has_channel_[end].size() || peer >= next_transfer_[end].size() ||
-      !has_channel_[end][peer])
+      !has_channel_[end][peer] || !stream.Idle())
     return false;
   const uint64_t number = next_transfer_[end][peer];
   TransferChannel& channel = view().channel(rank_, end, peer);

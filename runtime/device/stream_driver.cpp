@@ -100,9 +100,12 @@ bool Stream::RunAtOnce(Task& task, std::unique_ptr<Task> (*keep)(Task&)) {
       lock.lock();
       tasks_.push_front(std::move(rest));
     } catch (const std::bad_alloc&) {  // the caller gives up what the task has begun
-      if (!lock.owns_lock()) lock.lock();
+      if (lock.owns_lock()) lock.unlock();
+      rest.reset();  // what has been kept gives itself up
+      lock.lock();
       advancing_ = false;
       completed_++;
+      if (waiter_) waiter_->completed.store(completed_, std::memory_order_relaxed);
       EndTurn(Driver::kEnqueuer, true);
       throw;
     }
@@ -145,7 +148,9 @@ void Stream::KeepFront(std::unique_ptr<Task> front) {
   try {
     tasks_.push_front(std::move(front));
   } catch (const std::bad_alloc&) {
-    completed_++;  // it gives itself up
+    front.reset();  // gives itself up, before it counts as complete
+    completed_++;
+    if (waiter_) waiter_->completed.store(completed_, std::memory_order_relaxed);
     throw;
   }
   front_started_ = true;

@@ -47,7 +47,7 @@ Fault Make(const char* path, uint32_t rank, const HcclCommConfig* config, bool w
   if (!table.ok()) return table.fault();
   const uint32_t ranks = static_cast<uint32_t>(table->devices.size());
   if (rank >= ranks) return Fault(FaultKind::kBadValue, {rank, 0, ranks - 1}, "rank");
-  const SpeaksFor scope(AddSpeaker({rank, ranks, read->name}));
+  const SpeaksFor scope({rank, ranks, read->name});
   if (table->devices[rank] != Device::PhysicalId(id)) {
     return Fault(FaultKind::kRankTable,
                  absl::StrCat(path, ": device_id of rank ", rank, ": it is ", table->devices[rank],
@@ -68,7 +68,7 @@ Fault Make(const char* path, uint32_t rank, const HcclCommConfig* config, bool w
 
 Fault MakeFromTable(const char* path, uint32_t rank, const HcclCommConfig* config, bool with_config,
                     HcclComm* out) {
-  const SpeaksFor scope(AddSpeaker({rank, kSomeRanks, ""}));
+  const SpeaksFor scope({rank, kSomeRanks, ""});
   Fault fault = Make(path, rank, config, with_config, out);
   if (fault) fault.SaidBy(SpeakerOfThread());
   return fault;

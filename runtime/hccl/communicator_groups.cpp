@@ -92,7 +92,7 @@ Result<std::shared_ptr<Communicator>> MakeRank(const RootInfo& info, uint32_t ra
     Device::Reset(device);
     return Fault(FaultKind::kRendezvousRefused, "another rank of this call has no device");
   }
-  const SpeaksFor scope(AddSpeaker({rank, ranks, ""}));
+  const SpeaksFor scope({rank, ranks, ""});
   Result<CommConfig> config = ReadConfig(nullptr);
   if (!config.ok()) return config.fault();  // as do all others
   config->resets_device = true;

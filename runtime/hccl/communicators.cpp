@@ -43,10 +43,9 @@ Fault Make(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank, const HcclCo
 
 Fault MakeCommunicator(uint32_t ranks, const HcclRootInfo* blob, uint32_t rank,
                        const HcclCommConfig* config, bool with_config, HcclComm* out) {
-  const uint32_t speaker = rank < ranks ? AddSpeaker({rank, ranks, ""}) : 0;
-  const SpeaksFor scope(speaker);
+  const SpeaksFor scope(rank < ranks ? Speaker{rank, ranks, ""} : Speaker());
   Fault fault = Make(ranks, blob, rank, config, with_config, out);
-  if (fault) fault.SaidBy(speaker);
+  if (fault) fault.SaidBy(scope.number());
   return fault;
 }
 

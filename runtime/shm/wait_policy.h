@@ -48,8 +48,7 @@ class WaitPolicy {
     if (ready()) return true;
     if (first_waits_ > 0) first_waits_--;
     // A look at the clock is four pages of code and data, which cost more after a switch than the look.
-    static const TickScale scale;
-    const int64_t late_ticks = scale.TicksIn(kLateYieldNs);
+    const int64_t late_ticks = Scale().TicksIn(kLateYieldNs);
     const auto now = [&] { return late_ticks ? static_cast<int64_t>(Ticks()) : NowNs(); };
     const int64_t late = late_ticks ? late_ticks : kLateYieldNs;
     int64_t before = now();
@@ -79,6 +78,11 @@ class WaitPolicy {
   // The first one is longer: with foreign threads about, every rank has to learn it.
   static constexpr uint32_t kFirstBackoff = 2048, kMinBackoff = 512, kMaxBackoff = 16384;
   static constexpr uint32_t kPromptYields = 2000;
+
+  static const TickScale& Scale() {
+    static const TickScale scale;
+    return scale;
+  }
 
   uint32_t first_waits_ = kFirstWaits;  // left
   uint32_t futex_only_ = 0;  // waits left that do not yield

@@ -76,11 +76,21 @@ TEST(Speaker, IsTheRankOfTheJobOrThatOfTheCommunicator) {
   EXPECT_EQ(WhoSpeaks({3, kSomeRanks, ""}, 1, 4), "rank 1 (rank 3)");
 }
 
-TEST(Speaker, TheLatestAreKnown) {
+TEST(Speaker, ThoseOfLiveCommunicatorsAndTheLatestAreKnown) {
   const uint32_t first = AddSpeaker({5, 8, "first"});
   EXPECT_EQ(SpeakerOf(first).communicator, "first");
   uint32_t last = 0;
-  for (uint32_t i = 0; i < kKeptSpeakers; i++) last = AddSpeaker({i, kKeptSpeakers, "more"});
+  for (uint32_t i = 0; i < 2 * kKeptSpeakers; i++) {
+    last = AddSpeaker({i % kKeptSpeakers, kKeptSpeakers, "more"});
+    RetireSpeaker(last);
+  }
+  EXPECT_EQ(SpeakerOf(first).communicator, "first");  // its communicator lives
+  RetireSpeaker(first);
+  EXPECT_EQ(SpeakerOf(first).communicator, "first");
+  for (uint32_t i = 0; i < kKeptSpeakers; i++) {
+    last = AddSpeaker({i, kKeptSpeakers, "more"});
+    RetireSpeaker(last);
+  }
   EXPECT_EQ(SpeakerOf(first).ranks, 0u);
   EXPECT_EQ(SpeakerOf(last).rank, kKeptSpeakers - 1);
   EXPECT_EQ(SpeakerOf(0).ranks, 0u);
