@@ -263,8 +263,8 @@ void RankNote::CopyNumber(const RecorderView& recorded) {
     entered = at;
     thread = owner;
   }
-  numbered = false;
   if (entered == 0) return;  // there was no place for it
+  numbered = false;
   const uint64_t last = recorded.next->load(kInOrder), kept = recorded.layout.operations;
   for (uint64_t n = last; n != 0 && last - n < kept; n--) {
     const OperationRecord& r = recorded.operation(n);

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -582,7 +583,7 @@ TEST_F(RecorderTest, ACallThatHasNotReturnedHasItsOwnNumberOrNone) {
   facts.call = static_cast<uint32_t>(CallId::HcclAllReduce);
   facts.sequence = 40;
   Recorder::Operation(facts);
-  thread.owner.store(7);
+  thread.owner.store(static_cast<uint64_t>(gettid()));
   thread.call.store(facts.call);
   thread.inside.store(1);
   thread.entered.store(Recorder::Now(mine) + 1);
