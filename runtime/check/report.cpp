@@ -22,7 +22,9 @@ namespace {
 struct ThreadMessages {
   std::deque<std::string> recent;  // newest last
   std::string taken;
-  std::string last_told;  // so that a call repeated by a caller's check macro is not told again
+  // So that a call repeated by a caller's check macro is not told again; by which speaker.
+  std::string last_told;
+  uint32_t last_speaker = 0;
 };
 constexpr size_t kKeptMessages = 16;
 constexpr uint64_t kItemMissing = 1;  // first operand of kRankTable
@@ -76,13 +78,14 @@ void TellInFull(CallId call, const Fault& fault, int32_t code, const char* ei_co
   if (row.cause != Cause::kThisRank) LeaveBlame(sentence, row.cause);
   ThreadMessages& messages = Messages();
   const bool told = row.told && !(row.cause == Cause::kAnotherRank && JobIsStopped());
-  if (told && sentence != messages.last_told) {
+  if (told && (sentence != messages.last_told || fault.speaker != messages.last_speaker)) {
     const std::string elsewhere = ToldElsewhere(fault);
     hcclrun::Tell(
         LogLevel::kError,
         elsewhere.empty() ? sentence : absl::StrCat(CallName(call), ": ", elsewhere, code_text),
         fault.speaker);
     messages.last_told = sentence;
+    messages.last_speaker = fault.speaker;
   } else {
     Log(LogModule::kRuntime, LogLevel::kInfo, sentence);
   }

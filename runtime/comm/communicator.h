@@ -149,7 +149,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Fault SubmitTransfers(CallId call, absl::Span<const TransferRequest> requests,
                         const std::shared_ptr<Stream>& stream);
 
-  // As ExchangeNow(), for a short send or receive.
+  // As ExchangeNow(), for a send or receive.
   bool TransferNow(CallId call, const TransferRequest& request, Stream& stream, uint64_t called);
 
   // What keeps the communicator from going on, if anything (semantics D.6, HcclGetCommAsyncError).

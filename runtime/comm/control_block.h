@@ -6,7 +6,7 @@
 // and receives, committed, fills the constants and hands its descriptor to every rank; it
 // disappears with the last mapping. A rank gives a channel pages before it first uses it. There is
 // no lock in it. Everything a rank takes from it that can lead to an address is copied first and
-// validated then (collective_run.cpp, short_operation.cpp, transfer_task.cpp, communicator.cpp,
+// validated then (collective_run.cpp, short_operation.cpp, transfer_steps.cpp, communicator.cpp,
 // symmetric_heap.cpp), so that a corrupted peer cannot make this process write outside the heaps.
 //
 // When a rank dies: its process watchers in the other ranks set the abort word (first cause wins)

@@ -54,10 +54,11 @@ struct Served {
   }
 };
 
-void NoLongerServed(const std::string& socket) {
+void NoLongerServed(const std::string& socket, const Server* server) {
   Served& served = Served::Get();
   std::lock_guard<std::mutex> lock(served.mutex);
-  served.all.erase(socket);
+  const auto it = served.all.find(socket);
+  if (it != served.all.end() && it->second.server.get() == server) served.all.erase(it);
 }
 
 // Runs on its own thread; owns every connection. Only this thread touches its members.
@@ -94,7 +95,7 @@ class Server {
     }
     for (Client& c : rejected_) Dismiss(c, last);
     if (fault && !derived()) RefuseLatecomers(last);
-    NoLongerServed(info_.socket);
+    NoLongerServed(info_.socket, this);
   }
 
  private:
@@ -410,8 +411,8 @@ Fault ServeRendezvous(UniqueFd listener, const RootInfo& info) {
     served.all[info.socket] = {"", server};
   }
   std::thread thread;
-  if (Fault f = StartQuietThread([server = std::move(server)] { server->Run(); }, &thread)) {
-    NoLongerServed(info.socket);
+  if (Fault f = StartQuietThread([server] { server->Run(); }, &thread)) {
+    NoLongerServed(info.socket, server.get());
     return f;
   }
   thread.detach();

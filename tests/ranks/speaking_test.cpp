@@ -86,6 +86,21 @@ RANK_TEST(Speaking, OfArgumentsAndMemory) {
                "HcclCommSymWinRegister: ");
 }
 
+// A caller's check macro may repeat a call that failed; the same mistake elsewhere is another one.
+RANK_TEST(Speaking, OncePerCommunicatorOfTheSameMistake) {
+  Session one(ranks, [](HcclCommConfig& c) { Name(c, "one"); });
+  Session other(ranks, [](HcclCommConfig& c) { Name(c, "other"); });
+  DeviceMemory memory(64);
+  const std::vector<std::string> lines = Told(ranks, [&] {
+    for (const Session* s : {&one, &one, &other}) {
+      HcclAllReduce(memory.data(), memory.data(), 4, static_cast<HcclDataType>(77), kSum,
+                    s->comm(), s->stream());
+    }
+  });
+  EXPECT_THAT(lines, AllOf(SizeIs(2 * one.size()), Contains(StartsWith(Me(one, "one"))),
+                           Contains(StartsWith(Me(other, "other")))));
+}
+
 RANK_TEST(Speaking, OfCallsThatDiffer) {
   Session s(ranks, [](HcclCommConfig& c) { Name(c, "speaking"); });
   DeviceMemory memory(64);
