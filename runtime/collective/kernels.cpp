@@ -37,7 +37,7 @@ void SetStreaming(Args& args, Pointer const* dst, uint32_t elem, bool wanted) {
 void CopyBytes(char* const* dst, int ndst, const char* src, uint64_t n, bool streaming) {
   if (n == 0) return;
   if (ndst == 1 && (!streaming || dst[0] == src)) {
-    if (dst[0] != src) std::memcpy(dst[0], src, n);
+    if (dst[0] != src) std::memmove(dst[0], src, n);  // a program's buffers may overlap
     return;
   }
   kernels::CopyArgs args{dst, static_cast<size_t>(ndst), src, n, false, 0};

@@ -90,9 +90,9 @@ bool TransferTask::DoForBoth(const Communicator& comm, Transfer& t, int64_t* at_
   char* const mine = t.buffer.address;
   if (mine != t.remote) {
     if (t.end == kSenderEnd) {
-      memcpy(t.remote, mine, t.buffer.bytes);
+      memmove(t.remote, mine, t.buffer.bytes);
     } else {
-      memcpy(mine, t.remote, t.buffer.bytes);
+      memmove(mine, t.remote, t.buffer.bytes);
     }
   }
   HCCLRUN_STEP("transfer.copied");

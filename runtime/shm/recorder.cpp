@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <list>
 #include <mutex>
 #include <utility>
 
@@ -56,7 +57,7 @@ constexpr size_t kMostReasons = 16;
 std::atomic<const char*> g_reasons[kMostReasons];
 std::mutex g_adding_reasons;
 
-std::mutex g_communicators;        // adding one
+std::mutex g_communicators;        // adding one, attaching
 uint32_t g_last_communicator = 0;  // guarded by it
 
 uint32_t PowerOfTwo(uint64_t at_most) {
@@ -126,7 +127,10 @@ RecorderView RecorderView::At(char* base, const RecorderLayout& layout, uint32_t
 }
 
 void Recorder::Attach(const RecorderView& mine) {
-  mine_.store(new RecorderView(mine), std::memory_order_release);
+  // A view from before stays: a thread may be about to use it. (Only tests attach twice.)
+  static auto* const all = new std::list<RecorderView>();
+  std::lock_guard<std::mutex> lock(g_communicators);
+  mine_.store(&all->emplace_back(mine), std::memory_order_release);
 }
 
 uint32_t Recorder::AddCommunicator(uint64_t key, const char* name, uint32_t rank, uint32_t size,

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   setenv("ASCEND_GLOBAL_LOG_LEVEL", "4", 1);
   HcclCommConfig config;
   memset(&config, 0xa5, sizeof config);
-  memcpy(&config, data, std::min(size, sizeof config));
+  std::copy_n(data, std::min(size, sizeof config), reinterpret_cast<uint8_t*>(&config));
   auto read = hcclrun::ReadConfig(&config);
   if (read.ok() && (read->buffer_bytes == 0 || read->name.size() >= COMM_NAME_MAX_LENGTH)) abort();
   const std::vector<char> copy = hcclrun::CopyConfig(config);
