@@ -170,9 +170,14 @@ Fault Communicator::Submit(const OpRequest& request, const std::shared_ptr<Strea
 
   const OperationNote note =
       RecordOperation(*this, d, Recorder::Reason(choice.reason), std::max(in.bytes, out.bytes), 0);
-  if (Fault f = Queue(d, in, out, request, *stream, note)) {
-    note.Failed(static_cast<uint32_t>(f.kind));
-    return f;
+  try {
+    if (Fault f = Queue(d, in, out, request, *stream, note)) {
+      note.Failed(static_cast<uint32_t>(f.kind));
+      return f;
+    }
+  } catch (const std::bad_alloc&) {
+    note.Failed(static_cast<uint32_t>(FaultKind::kHostMemory));
+    throw;
   }
   CountCall(d);
   if (Settings::Get().explain) Explain(*this, request, d.sequence, choice);

@@ -117,6 +117,9 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
   }
   for (Transfer& t : transfers) t.note = RecordTransfer(record_, t, 0);
   record.call.store(static_cast<uint32_t>(call), std::memory_order_relaxed);
+  const auto failed = [&](FaultKind kind) {
+    for (const Transfer& t : transfers) t.note.Failed(static_cast<uint32_t>(kind));
+  };
   bool queued = false;
   if (bytes <= kInlineBytes) {  // as Communicator::Queue()
     try {
@@ -124,22 +127,24 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
       queued = stream->RunAtOnce(task, TransferTask::Keep);
     } catch (const std::bad_alloc&) {
       InsteadOfKeeping();
+      failed(FaultKind::kHostMemory);
       throw;
     }
   }
   if (!queued) {
-    const auto uncount = [&] {  // nobody has seen them
+    const auto uncount = [&](FaultKind kind) {  // nobody has seen them
       for (const Transfer& t : transfers) next_transfer_[t.end][t.peer]--;
+      failed(kind);
     };
     std::unique_ptr<TransferTask> task;
     try {
       task = std::make_unique<TransferTask>(shared_from_this(), call, transfers);
     } catch (const std::bad_alloc&) {
-      uncount();
+      uncount(FaultKind::kHostMemory);
       throw;
     }
     if (Fault f = stream->Enqueue(std::move(task))) {
-      uncount();
+      uncount(f.kind);
       return f;
     }
   }
