@@ -22,7 +22,7 @@
 #include "comm/output_count.h"
 #include "comm/places.h"
 #include "comm/rendezvous_client.h"
-#include "comm/stall.h"
+#include "shm/stall.h"
 #include "device/device.h"
 #include "device/memory_map.h"
 #include "device/stream.h"

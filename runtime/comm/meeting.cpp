@@ -9,7 +9,7 @@
 #include "base/quiet_thread.h"
 #include "comm/abort.h"
 #include "comm/communicator.h"
-#include "comm/stall.h"
+#include "shm/stall.h"
 #include "shm/lifeline.h"
 #include "shm/private_copy.h"
 #include "shm/process_watch.h"

@@ -7,6 +7,7 @@
 #include "device/ipc_event.h"
 #include "device/stream.h"
 #include "shm/event_count.h"
+#include "shm/stall.h"
 
 namespace hcclrun {
 namespace {
@@ -67,7 +68,7 @@ class WaitTask : public Task {
     return Progress::kDone;
   }
   void WaitForProgress(int64_t limit_ns) override {
-    Recorder::Wait(waiter, {WaitKind::kEvent, 0, 0, 0, point_->StreamNumber()});
+    stall_.Note(waiter, {WaitKind::kEvent, 0, 0, 0, point_->StreamNumber()});
     point_->Kick();
     point_->Sleep(timeout_.Remaining(limit_ns));
   }
@@ -82,6 +83,7 @@ class WaitTask : public Task {
   const std::shared_ptr<std::atomic<int64_t>> pending_;
   const int64_t queued_ns_;
   Timeout timeout_;
+  StreamStall stall_;
 };
 
 // The reset itself happens at the call (later calls see the open point); this keeps its place in

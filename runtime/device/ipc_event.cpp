@@ -7,6 +7,7 @@
 #include "device/heap.h"
 #include "device/stream.h"
 #include "shm/process_watch.h"
+#include "shm/stall.h"
 
 namespace hcclrun {
 namespace {
@@ -68,7 +69,7 @@ class IpcWaitTask : public Task {
     return *fault || event_->Reached(number_) ? Progress::kDone : Progress::kWaiting;
   }
   void WaitForProgress(int64_t limit_ns) override {
-    Recorder::Wait(waiter, {WaitKind::kSharedEvent, 0, 0, 0, event_->RecorderOf(number_)});
+    stall_.Note(waiter, {WaitKind::kSharedEvent, 0, 0, 0, event_->RecorderOf(number_)});
     event_->state().changed.WaitOnce([&] { return event_->Reached(number_); },
                                      timeout_.Remaining(limit_ns));
   }
@@ -80,6 +81,7 @@ class IpcWaitTask : public Task {
   const uint64_t number_;
   const std::shared_ptr<std::atomic<int64_t>> pending_;
   Timeout timeout_;
+  StreamStall stall_;
   int64_t next_look_ns_ = 0;  // at the recording process
 };
 

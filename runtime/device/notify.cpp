@@ -5,6 +5,7 @@
 #include "device/heap.h"
 #include "device/shared_key.h"
 #include "device/stream.h"
+#include "shm/stall.h"
 
 namespace hcclrun {
 namespace {
@@ -46,8 +47,8 @@ class NotifyWaitTask : public Task {
     return Progress::kDone;
   }
   void WaitForProgress(int64_t limit_ns) override {
-    Recorder::Wait(waiter, {WaitKind::kNotify, 0, 0, 0,
-                            reinterpret_cast<uintptr_t>(notify_->handle())});
+    stall_.Note(waiter, {WaitKind::kNotify, 0, 0, 0,
+                         reinterpret_cast<uintptr_t>(notify_->handle())});
     NotifyState& state = notify_->state();
     state.changed.WaitOnce([&] { return state.set.load(std::memory_order_seq_cst) != 0; },
                            timeout_.Remaining(limit_ns));
@@ -58,6 +59,7 @@ class NotifyWaitTask : public Task {
  private:
   const std::shared_ptr<Notify> notify_;
   Timeout timeout_;
+  StreamStall stall_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "device/memory_map.h"
 #include "device/stream.h"
+#include "shm/stall.h"
 
 namespace hcclrun {
 namespace {
@@ -91,7 +92,7 @@ class WaitTask : public Task {
     return Holds(word, value_, test_) ? Progress::kDone : Progress::kWaiting;
   }
   void WaitForProgress(int64_t limit_ns) override {
-    Recorder::Wait(waiter, {WaitKind::kValue, 0, 0, 0, reinterpret_cast<uintptr_t>(address_)});
+    stall_.Note(waiter, {WaitKind::kValue, 0, 0, 0, reinterpret_cast<uintptr_t>(address_)});
     const int64_t look = looks_ < kEagerLooks ? kLookNs : kLazyLookNs;
     looks_ = std::min(looks_ + 1, kEagerLooks);
     Writes& writes = Get();
@@ -107,6 +108,7 @@ class WaitTask : public Task {
   void* const address_;
   const uint64_t value_;
   const ValueTest test_;
+  StreamStall stall_;
   uint64_t seen_ = 0;
   int looks_ = 0;
 };

@@ -268,6 +268,7 @@ class Program {
         return;
       case 19:
         Draw(aclrtStreamWaitEvent, {Stream(), Event()});
+        waits_ = true;
         return;
       case 20:
         Draw(aclrtSynchronizeEventWithTimeout, {Event(), int32_t(in_.Below(4))});
@@ -316,7 +317,8 @@ class Program {
         return;
       case 32:
         device_memory_.clear();
-        aclrtResetDevice(Device());
+        // It waits for the streams, which an event that nobody records would hold for ever.
+        waits_ ? aclrtResetDeviceForce(Device()) : aclrtResetDevice(Device());
         return;
       case 33: {
         uint32_t number = 0;
@@ -394,6 +396,7 @@ class Program {
   Input& in_;
   std::vector<char> host_;
   Handles streams_, comms_, events_, memory_, windows_, contexts_, host_memory_;
+  bool waits_ = false;  // some stream may, for an event
   Handles device_memory_;  // of memory_, what aclrtMalloc gave on a device that has not been reset
   uint32_t newest_ = 0;
 };

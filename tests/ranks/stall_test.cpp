@@ -13,6 +13,7 @@ namespace hcclrun::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Standard error of this process, as a pipe.
 class Stderr {
@@ -112,6 +113,33 @@ RANK_TEST(Stall, TransferNamesItsPeer) {
     }
     EXPECT_EQ(s.Synchronize(), 0);
   }
+}
+
+// What a stream waits for in the process itself, or another one; of these the first alone.
+RANK_TEST(Stall, AnEventThatNobodyRecords) {
+  Session s(ranks);
+  if (s.rank() != 0) return;
+  aclrtStream recording = nullptr;
+  REQUIRE_OK(aclrtCreateStream(&recording));
+  Stderr error;
+  for (bool first : {true, false}) {
+    aclrtEvent event = nullptr;
+    REQUIRE_OK(aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC));
+    ASSERT_EQ(aclrtStreamWaitEvent(s.stream(), event), 0);
+    if (first) {
+      const std::string note = error.Line();
+      EXPECT_THAT(note, HasSubstr("a stream has waited 0."));
+      EXPECT_THAT(note, HasSubstr("for an event that nobody has recorded; call aclrtRecordEvent"));
+    } else {  // more than HCCLRUN_STALL_NOTE
+      EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(s.stream(), 700),
+                ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+    }
+    ASSERT_EQ(aclrtRecordEvent(event, recording), 0);
+    EXPECT_EQ(s.Synchronize(), 0);
+    REQUIRE_OK(aclrtDestroyEvent(event));
+  }
+  EXPECT_THAT(error.Rest(), Not(HasSubstr("a stream has waited")));
+  REQUIRE_OK(aclrtDestroyStream(recording));
 }
 
 RANK_TEST(Stall, RegistrationNamesTheMissingRank) {
