@@ -326,7 +326,7 @@ Fault DerivedJoin::WhoIsMissing(int64_t waited_ms) {
     return f;
   }
   return Fault(FaultKind::kRanksMissing, {uint64_t(waited_ms), 1, hello_.ranks},
-               absl::StrCat("arrived: ", hello_.rank, ", the others are not known"));
+               absl::StrCat("arrived: rank ", hello_.rank, ", the others are not known"));
 }
 
 }  // namespace hcclrun

@@ -147,35 +147,27 @@ class Server {
     Deadline deadline = derived() ? Deadline::After(kFirstClientMs) : Deadline::Never();
     int64_t begin = 0, patience_ms = 0;
     while (ranks_ == 0 || clients_.size() < ranks_) {
-      std::vector<pollfd>& polled = polled_;
-      polled.assign(1, {listener_.get(), POLLIN, 0});
-      for (Client& c : clients_) polled.push_back({c.socket.get(), POLLIN, 0});
-      int rc = poll(polled.data(), polled.size(),
-                    static_cast<int>(deadline.Remaining(200'000'000) / 1'000'000) + 1);
-      if (rc < 0 && errno != EINTR)
-        return Fault(FaultKind::kSystem, {uint64_t(errno)}, "wait for ranks");
-      for (size_t i = 1; i < polled.size(); i++) {
+      if (Fault f = Poll(deadline, clients_)) return f;
+      for (size_t i = 0; i < clients_.size(); i++) {
         // A rank that waits for our answer sends nothing but questions: its connection ended.
-        if (!polled[i].revents || Answered(clients_[i - 1])) continue;
-        const Hello h = clients_[i - 1].hello;
-        clients_.erase(clients_.begin() + static_cast<ptrdiff_t>(i) - 1);
+        if (!polled_[1 + silent_.size() + i].revents || Answered(clients_[i])) continue;
+        const Hello h = clients_[i].hello;
+        clients_.erase(clients_.begin() + static_cast<ptrdiff_t>(i));
         return Fault(FaultKind::kRendezvousRefused,
                      absl::StrCat("rank ", h.rank, " (pid ", h.pid,
                                   derived() ? ") destroyed it, or ended, before all had come"
                                             : ") ended while the communicator was being made"));
       }
-      if (polled[0].revents) {
-        Result<UniqueFd> socket = AcceptSameUser(listener_.get(), Deadline::After(0));
-        if (!socket.ok()) return socket.fault();  // no descriptor is left: everybody learns that
-        if (socket->valid()) {
-          if (Fault f = Admit(std::move(*socket))) return f;
-          if (derived()) {
-            if (!clients_.empty()) deadline = Deadline::Never();
-          } else if (ranks_ && deadline.never()) {
-            patience_ms = clients_[0].hello.connect_timeout_ms;
-            begin = NowNs();
-            deadline = Deadline::After(patience_ms);
-          }
+      Result<UniqueFd> socket = TakeSpeaking();
+      if (!socket.ok()) return socket.fault();  // no descriptor is left: everybody learns that
+      if (socket->valid()) {
+        if (Fault f = Admit(std::move(*socket))) return f;
+        if (derived()) {
+          if (!clients_.empty()) deadline = Deadline::Never();
+        } else if (ranks_ && deadline.never()) {
+          patience_ms = clients_[0].hello.connect_timeout_ms;
+          begin = NowNs();
+          deadline = Deadline::After(patience_ms);
         }
       }
       if (Fault f = Cancellation()) {
@@ -186,6 +178,34 @@ class Server {
       if (deadline.passed()) return Missing(uint64_t(NowNs() - begin) / 1'000'000);
     }
     return Fault::None();
+  }
+
+  // Waits a while for the listener, for who has connected and for who has joined, in this order.
+  Fault Poll(Deadline deadline, const std::vector<Client>& joined) {
+    polled_.assign(1, {listener_.get(), POLLIN, 0});
+    for (const UniqueFd& socket : silent_) polled_.push_back({socket.get(), POLLIN, 0});
+    for (const Client& c : joined) polled_.push_back({c.socket.get(), POLLIN, 0});
+    const int ms = static_cast<int>(deadline.Remaining(200'000'000) / 1'000'000) + 1;
+    if (poll(polled_.data(), polled_.size(), ms) < 0 && errno != EINTR)
+      return Fault(FaultKind::kSystem, {uint64_t(errno)}, "wait for ranks");
+    return Fault::None();
+  }
+
+  // After Poll(): a connection that has its first packet, or is none any more; invalid if there is
+  // none. A rank may be stopped between connecting and saying who it is: nobody waits for it.
+  Result<UniqueFd> TakeSpeaking() {
+    for (size_t i = 0; i < silent_.size(); i++) {
+      if (!polled_[1 + i].revents) continue;
+      UniqueFd socket = std::move(silent_[i]);
+      silent_.erase(silent_.begin() + static_cast<ptrdiff_t>(i));
+      return socket;
+    }
+    if (polled_[0].revents) {
+      Result<UniqueFd> socket = AcceptSameUser(listener_.get(), Deadline::After(0));
+      if (!socket.ok()) return socket;
+      if (socket->valid()) silent_.push_back(std::move(*socket));
+    }
+    return UniqueFd();
   }
 
   Fault Cancellation() const {
@@ -241,8 +261,13 @@ class Server {
     for (uint32_t r = 0; r < ranks_; r++) {
       (HasCome(r) ? came : missing).push_back(r);
     }
-    std::string who = absl::StrCat("arrived: ", RankList(came));
-    if (!missing.empty()) absl::StrAppend(&who, "; missing: ", RankList(missing));
+    std::string who = absl::StrCat("arrived: ", Ranks(came));
+    if (!missing.empty()) absl::StrAppend(&who, "; missing: ", Ranks(missing));
+    for (const UniqueFd& socket : silent_) {
+      Result<PeerCredentials> peer = PeerOf(socket.get());
+      if (peer.ok() && peer->pid && ProcessStopped(peer->pid))
+        absl::StrAppend(&who, "; process ", peer->pid, " has connected and is stopped by a signal");
+    }
     for (const Client& c : clients_) {  // it maps the others' memory, and they wait for it
       if (missing.empty() && ProcessStopped(c.hello.pid))
         absl::StrAppend(&who, "; rank ", c.hello.rank, " is stopped by a signal");
@@ -250,14 +275,14 @@ class Server {
     return Fault(FaultKind::kRanksMissing, {waited_ms, came.size(), ranks_}, who);
   }
 
-  // Takes a connection's first packet. A stranger (wrong secret, other version) is turned away
+  // Takes a connection's first packet, which is there. A stranger (wrong secret, other version) is turned away
   // alone: false. A fault if this process has no descriptor left to take a heap with.
   Result<bool> TakeHello(UniqueFd socket, Client* c) {
     c->socket = std::move(socket);
     memset(&c->hello, 0, sizeof c->hello);
     std::vector<UniqueFd> fds;
     Result<size_t> got = ReceivePacket(c->socket.get(), &c->hello, sizeof c->hello, &fds,
-                                       Deadline::After(kReplyPatienceMs));
+                                       Deadline::After(0));
     const bool no_descriptor =
         !got.ok() && got.fault().n[0] == EMFILE && fds.size() < kMaxFdsPerPacket;
     if (!no_descriptor && (!got.ok() || *got == 0)) return false;
@@ -324,8 +349,10 @@ class Server {
     const Deadline deadline =
         Deadline::After(clients_.empty() ? kReplyPatienceMs : clients_[0].hello.connect_timeout_ms);
     while (came_ < std::max(expected_, 1u)) {
-      Result<UniqueFd> socket = AcceptSameUser(listener_.get(), deadline);
-      if (!socket.ok() || !socket->valid()) return;
+      if (Poll(deadline, {})) return;
+      Result<UniqueFd> socket = TakeSpeaking();
+      if (!socket.ok() || deadline.passed()) return;
+      if (!socket->valid()) continue;
       Client c;
       Result<bool> belongs = TakeHello(std::move(*socket), &c);
       if (!belongs.ok() || *belongs) Reply(c, refusal, {});
@@ -367,13 +394,13 @@ class Server {
 
   Fault AwaitReady() {
     Fault first;
+    const Deadline deadline = Deadline::After(clients_[0].hello.connect_timeout_ms);  // of them all
     for (Client& c : clients_) {
       Ready ready;
       Result<size_t> got = size_t{0};
       do {  // late questions need no answer any more
         memset(&ready, 0, sizeof ready);
-        got = ReceivePacket(c.socket.get(), &ready, sizeof ready, nullptr,
-                            Deadline::After(clients_[0].hello.connect_timeout_ms));
+        got = ReceivePacket(c.socket.get(), &ready, sizeof ready, nullptr, deadline);
       } while (got.ok() && *got == sizeof(Ask));
       if (first) continue;
       if (!got.ok() || *got != sizeof ready || ready.magic != kRootInfoMagic) {
@@ -393,11 +420,12 @@ class Server {
   UniqueFd spare_{open("/dev/null", O_RDONLY | O_CLOEXEC)};  // for the time when there is no other
   RootInfo info_;
   uint32_t ranks_ = 0;
+  std::vector<UniqueFd> silent_;  // have connected and said nothing yet
   std::vector<Client> clients_;
   std::vector<Client> rejected_;
   uint32_t came_ = 0, expected_ = 0;  // ranks that have connected, the largest nRanks they gave
   MemoryObject control_;
-  std::vector<pollfd> polled_;  // by Gather()
+  std::vector<pollfd> polled_;  // by Poll()
   Fault fault_;                 // why there is no communicator
 };
 

@@ -50,25 +50,31 @@ void Step(const char* step) {
 
 int g_other_survivor = -1;
 
-// Before anything else; the lower survivor listens.
-void MeetOtherSurvivor(bool lower) {
+// A connection of two ranks, one of which listens under this name.
+int Meet(const char* name, bool listens) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  const int n = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "doomed.%s",
+  const int n = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "%s.%s", name,
                               std::getenv("HCCLRUN_JOB"));
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + n);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (lower) {
+  if (listens) {
     if (bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(fd, 1) != 0)
       std::exit(8);
-    g_other_survivor = accept(fd, nullptr, nullptr);
+    const int connection = accept(fd, nullptr, nullptr);
     close(fd);
-    return;
+    return connection;
   }
   const timespec pause = {0, 1'000'000};
   while (connect(fd, reinterpret_cast<sockaddr*>(&address), length) != 0)
     nanosleep(&pause, nullptr);
-  g_other_survivor = fd;
+  return fd;
+}
+
+// Before anything else: nobody ends before all ranks have been started.
+void MeetOthers(bool lower_survivor) {
+  if (!g_doomed) g_other_survivor = Meet("survivors", lower_survivor);
+  if (g_doomed || lower_survivor) close(Meet("doomed", g_doomed));
 }
 
 void WaitForOtherSurvivor() {
@@ -104,7 +110,7 @@ int main(int argc, char** argv) {
   std::printf("pid %d\n", getpid());
   std::fflush(nullptr);
   if (size != 3) return 2;
-  if (!g_doomed) MeetOtherSurvivor(rank == (std::strcmp(argv[1], "0") == 0 ? 1u : 0u));
+  MeetOthers(rank == (std::strcmp(argv[1], "0") == 0 ? 1u : 0u));
 
   Step("before_init");
   CHECK(aclInit(nullptr));

@@ -251,7 +251,7 @@ RANK_TEST(ClusterInfoMissing, IsToldByTheFirstOperation) {
   ranks.Meet();
   EXPECT_EQ(HcclBarrier(comm, session.stream()), HCCL_E_TIMEOUT);
   const std::string text = TakeMessages();
-  EXPECT_THAT(text, HasSubstr("missing: " + std::to_string(ranks.size())));
+  EXPECT_THAT(text, HasSubstr("missing: rank " + std::to_string(ranks.size())));
   EXPECT_THAT(text, HasSubstr("EI0006"));
   ranks.Meet();
   EXPECT_EQ(HcclCommDestroy(comm), HCCL_SUCCESS);

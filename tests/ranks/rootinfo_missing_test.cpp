@@ -18,14 +18,14 @@ RANK_TEST(MissingRank, ListsWhoCameAndWhoDidNot) {
   ranks.ShareRootInfo(&info);
   HcclComm comm = nullptr;
   const uint32_t last = ranks.size() - 1;
-  const std::string arrived = ranks.size() == 2   ? "arrived: 0;"
-                              : ranks.size() == 3 ? "arrived: 0-1;"
-                                                  : "arrived: 0-" + std::to_string(last - 1) + ";";
+  const std::string arrived = ranks.size() == 2   ? "arrived: rank 0;"
+                              : ranks.size() == 3 ? "arrived: ranks 0-1;"
+                                                  : "arrived: ranks 0-" + std::to_string(last - 1) + ";";
   if (ranks.rank() != last) {
     EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &comm), HCCL_E_INTERNAL);
     const std::string text = TakeMessages();
     EXPECT_THAT(text, HasSubstr(arrived));
-    EXPECT_THAT(text, HasSubstr("missing: " + std::to_string(last)));
+    EXPECT_THAT(text, HasSubstr("missing: rank " + std::to_string(last)));
   }
   ranks.Meet();
   // One that comes after the others gave up learns why.
@@ -46,7 +46,7 @@ RANK_TEST(MissingRank, TheRootItself) {
   HcclComm comm = nullptr;
   if (ranks.rank() != 0) {
     EXPECT_EQ(HcclCommInitRootInfo(ranks.size(), &info, ranks.rank(), &comm), HCCL_E_INTERNAL);
-    EXPECT_THAT(TakeMessages(), HasSubstr("missing: 0"));
+    EXPECT_THAT(TakeMessages(), HasSubstr("missing: rank 0"));
   }
   ranks.Meet();
 }

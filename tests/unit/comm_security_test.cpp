@@ -11,6 +11,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "comm/control_block.h"
 #include "comm/rendezvous.h"
@@ -121,7 +122,8 @@ ServerPacket Ask(const RootInfo& info, const char* secret, size_t* descriptors) 
   return packet;
 }
 
-TEST(Security, ARendezvousHandsOutNothingWithoutItsSecret) {
+// Serves a root info until one rank has joined.
+RootInfo Serve() {
   RootInfo info;
   memset(&info, 0, sizeof info);
   info.magic = kRootInfoMagic;
@@ -129,8 +131,13 @@ TEST(Security, ARendezvousHandsOutNothingWithoutItsSecret) {
   strncpy(info.socket, NewName().c_str(), sizeof info.socket - 1);
   strncpy(info.secret, RandomHex(16).c_str(), sizeof info.secret - 1);
   Result<UniqueFd> listener = ListenAbstract(info.socket, 4);
-  ASSERT_TRUE(listener.ok());
-  ASSERT_FALSE(ServeRendezvous(std::move(*listener), info));
+  EXPECT_TRUE(listener.ok());
+  EXPECT_FALSE(listener.ok() && ServeRendezvous(std::move(*listener), info));
+  return info;
+}
+
+TEST(Security, ARendezvousHandsOutNothingWithoutItsSecret) {
+  const RootInfo info = Serve();
   size_t descriptors = 0;
   std::string wrong = info.secret;
   wrong[0] = wrong[0] == '0' ? '1' : '0';
@@ -144,6 +151,19 @@ TEST(Security, ARendezvousHandsOutNothingWithoutItsSecret) {
   const ServerPacket welcome = Ask(info, info.secret, &descriptors);
   EXPECT_EQ(welcome.what, ServerPacket::kWelcome);
   EXPECT_EQ(descriptors, 1u);
+}
+
+// As a rank that is stopped before it has said who it is.
+TEST(Security, AConnectionThatSaysNothingHoldsUpNobody) {
+  const RootInfo info = Serve();
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 3; i++) {
+    Result<UniqueFd> socket = ConnectAbstract(info.socket, Deadline::After(kPatienceMs));
+    ASSERT_TRUE(socket.ok());
+    silent.push_back(std::move(*socket));
+  }
+  size_t descriptors = 0;
+  EXPECT_EQ(Ask(info, info.secret, &descriptors).what, ServerPacket::kWelcome);
 }
 
 TEST(Security, NamesAndSecretsAreNotRepeated) {
