@@ -8,6 +8,9 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -32,6 +35,11 @@ bool OneOf(absl::string_view value, std::initializer_list<const char*> legal) {
     if (value == text) return true;
   }
   return false;
+}
+
+std::string WithoutSpaces(std::string text) {
+  std::erase(text, ' ');
+  return text;
 }
 
 bool OneOfAnyCase(const std::string& value, std::initializer_list<const char*> legal) {
@@ -182,15 +190,22 @@ bool LegalAlgorithm(const std::string& value) {
   return true;
 }
 
+// Spaces do not count, and L0, which means nothing, may be there: programs write
+// "L0:0, L1:0, L2:0".
 bool LegalRetryEnable(const std::string& value) {
-  for (absl::string_view item : absl::StrSplit(value, ',')) {
-    if (!OneOf(item, {"L1:0", "L1:1", "L2:0", "L2:1"})) return false;
+  const std::string text = WithoutSpaces(value);
+  if (text.empty()) return true;
+  std::set<std::string> levels;
+  for (const std::string& item : std::vector<std::string>(absl::StrSplit(text, ','))) {
+    if (!OneOf(item, {"L0:0", "L0:1", "L1:0", "L1:1", "L2:0", "L2:1"})) return false;
+    if (!levels.insert(item.substr(0, 2)).second) return false;
   }
   return true;
 }
 
 bool LegalRetryParams(const std::string& value) {
-  for (absl::string_view item : absl::StrSplit(value, ',')) {
+  const std::string text = WithoutSpaces(value);
+  for (absl::string_view item : absl::StrSplit(text, ',')) {
     const std::vector<std::string> pair = absl::StrSplit(item, ':');
     if (pair.size() != 2 || !OneOf(pair[0], {"MaxCnt", "HoldTime", "IntervalTime"}) ||
         !Whole(pair[1], pair[0] == "MaxCnt" ? 1 : 0, INT32_MAX)) {
@@ -255,7 +270,8 @@ const std::vector<HcclVariable>& HcclVariables() {
        IsDfsConfig, true, "accepted; deaths and mismatches are always looked for"},
       {"HCCL_DEBUG_CONFIG", "", "a list of alg, task, resource, all of it inverted by a leading ^",
        IsDebugConfig, true, "accepted"},
-      {"HCCL_OP_RETRY_ENABLE", "L1:0,L2:0", "items L1:0, L1:1, L2:0, L2:1, separated by commas",
+      {"HCCL_OP_RETRY_ENABLE", "L1:0,L2:0",
+       "L0, L1 and L2 at most once each, as L1:0 or L1:1, separated by commas",
        LegalRetryEnable, true, kNoNetwork},
       {"HCCL_OP_RETRY_PARAMS", "", "MaxCnt:n,HoldTime:n,IntervalTime:n", LegalRetryParams, true,
        kNoNetwork},
