@@ -22,10 +22,11 @@
 #include "comm/output_count.h"
 #include "comm/places.h"
 #include "comm/rendezvous_client.h"
-#include "shm/stall.h"
 #include "device/device.h"
 #include "device/memory_map.h"
 #include "device/stream.h"
+#include "shm/stall.h"
+#include "shm/wait_policy.h"
 
 namespace hcclrun {
 
@@ -181,6 +182,16 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   bool PlaceIsFree(uint64_t sequence);
 
   StallWatch& stall() { return stall_; }
+  // As WaitPolicy::Outlast(), for waits of this rank for the others.
+  template <class Condition>
+  bool OutlastWait(Condition ready) {
+    const ControlHeader& header = *view().header;
+    const RankRecord& own = view().ranks[rank_];
+    return wait_policy_.Outlast({rank_, size_, header.processors, header.oversubscribed != 0,
+                                 view().header->sleep_until_ns, view().seen_on, own.issued,
+                                 own.transfers},
+                                ready);
+  }
   uint32_t record() const { return record_; }  // its id in the flight recorder (shm/recorder.h)
   // What rank r is in hcclrun's job; -1 when that is not known (shm/job_ranks.h).
   int job_rank(uint32_t r) const { return r < job_ranks_.size() ? job_ranks_[r] : -1; }
@@ -296,6 +307,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::atomic<bool> stages_committed_{false};
   std::unique_ptr<ArgumentRing> arguments_;  // made under stage_mutex_, before the first V task
   StallWatch stall_;
+  WaitPolicy wait_policy_;
   uint32_t record_ = 0;
   std::vector<int> job_ranks_;  // written before connected_
   std::mutex derived_mutex_;

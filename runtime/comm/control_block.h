@@ -22,10 +22,11 @@
 #include "collective/phase_barrier.h"
 #include "comm/transfer_channel.h"
 #include "shm/event_count.h"
+#include "shm/spreading.h"
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLayoutVersion = 12;  // of everything that travels between processes
+inline constexpr uint32_t kLayoutVersion = 13;  // of everything that travels between processes
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;
@@ -234,6 +235,8 @@ struct ControlHeader {
   // As the server was told, so that they are the same for all ranks.
   uint32_t engine;           // Engine
   uint32_t accumulate_fp32;  // HCCLRUN_ACCUMULATE
+  // WaitPolicy's: until when all ranks sleep at once where they wait.
+  std::atomic<int64_t> sleep_until_ns;
 
   // 0 = in use; else cause << 32 | rank + 1. Set once by compare-exchange; readers need only the
   // value itself.
@@ -273,6 +276,7 @@ struct ControlView {
   uint32_t size = 0;
   ControlHeader* header = nullptr;
   RankRecord* ranks = nullptr;
+  SeenOn* seen_on = nullptr;            // [ranks]
   WindowEntry* windows = nullptr;       // [2][ranks]
   Slot* slots = nullptr;                // [kRingSlots]
   PostedCall* calls = nullptr;          // [kRingSlots][ranks]
@@ -337,6 +341,7 @@ struct ControlView {
     };
     v.header = reinterpret_cast<ControlHeader*>(take(sizeof(ControlHeader)));
     v.ranks = reinterpret_cast<RankRecord*>(take(sizeof(RankRecord) * ranks));
+    v.seen_on = reinterpret_cast<SeenOn*>(take(sizeof(SeenOn) * ranks));
     v.windows = reinterpret_cast<WindowEntry*>(take(sizeof(WindowEntry) * ranks * 2));
     v.slots = reinterpret_cast<Slot*>(take(sizeof(Slot) * kRingSlots));
     v.calls = reinterpret_cast<PostedCall*>(take(sizeof(PostedCall) * kRingSlots * ranks));

@@ -158,7 +158,7 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
     auto ready = [&] {
       return complete() || given_up() || AbortOf(view).cause != AbortCause::kNone;
     };
-    if (!WaitPolicy::OfThread().Outlast(view.header->oversubscribed != 0, ready)) {
+    if (!comm_->OutlastWait(ready)) {
       NoteWaiting(round);
       view.header->event.WaitOnce(ready, deadline.Remaining(EventCount::kSliceNs));
     }

@@ -46,6 +46,27 @@ std::vector<int> CoresFirst(std::vector<int> processors) {
   return processors;
 }
 
+namespace {
+
+bool Bind(const std::vector<int>& processors) {
+  const int bits = *std::max_element(processors.begin(), processors.end()) + 1;
+  cpu_set_t* set = CPU_ALLOC(bits);
+  if (!set) return false;
+  const size_t bytes = CPU_ALLOC_SIZE(bits);
+  CPU_ZERO_S(bytes, set);
+  for (const int p : processors) CPU_SET_S(p, bytes, set);
+  const bool bound = sched_setaffinity(0, bytes, set) == 0;
+  CPU_FREE(set);
+  return bound;
+}
+
+}  // namespace
+
+// The kernel moves a thread before it returns, if it is not where it may be.
+bool MoveThread(int processor, const std::vector<int>& allowed) {
+  return Bind({processor}) && Bind(allowed);
+}
+
 uint32_t UsableProcessors() {
   return std::max(1u, static_cast<uint32_t>(ProcessorsOf(0).size()));
 }

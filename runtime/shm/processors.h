@@ -15,6 +15,10 @@ std::vector<int> ProcessorsOf(pid_t process);
 // The same, one processor of every core first, then the cores' second threads and so on.
 std::vector<int> CoresFirst(std::vector<int> processors);
 
+// Moves the calling thread to one of `allowed`, which must be its affinity mask, and leaves the mask
+// as it is. False: it may not. (A mask that another thread sets for it in this instant is lost.)
+bool MoveThread(int processor, const std::vector<int>& allowed);
+
 // How many the calling thread may use. At least 1.
 uint32_t UsableProcessors();
 

@@ -3,26 +3,42 @@
 //
 // While every rank can have a processor of its own, a short spin is cheapest. Once ranks outnumber
 // processors a spin only keeps the rank that is waited for from running: the thread yields instead,
-// which is ten times cheaper than a futex round trip, until a yield comes back late. A late yield
-// means that a foreign thread holds the processor; then yielding costs whole time slices, so the
-// next waits go to the futex at once, more of them each time it happens. Not so in a thread's first
-// waits: then it was mostly a rank that is still starting, and would cost the first operations half
-// of their speed.
+// which is ten times cheaper than a futex round trip, until a yield comes back late. Then this wait
+// goes to the futex, and shm/wait_mode.h decides about the next ones. A thread that yields also
+// sees to it that the ranks do not crowd on one processor (shm/spreading.h).
+//
+// What ranks share: a word that says until when all of them sleep at once (time of NowNs(); 0 = not
+// at all). Any rank raises it; who has said the time that is there takes it back when it has
+// passed. Relaxed: it orders nothing, and a rank that misses it yields once more. When a rank dies
+// that should have taken it back, the others look at the clock before each wait.
 
 #include <sched.h>
 
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <utility>
 
 #include "base/clock.h"
+#include "shm/spreading.h"
 #include "shm/tick_scale.h"
+#include "shm/wait_mode.h"
 
 namespace hcclrun {
 
+// Of one rank in one communicator; any of its threads.
 class WaitPolicy {
  public:
-  // Of the calling thread.
-  static WaitPolicy& OfThread();
+  // What a wait is about.
+  struct Surroundings {
+    uint32_t rank, ranks;
+    uint32_t processors;  // that they share
+    bool crowded;         // fewer than ranks
+    std::atomic<int64_t>& sleep_until_ns;
+    SeenOn* seen_on;
+    const std::atomic<uint64_t>& operations;  // that this rank has called, so far; and likewise
+    const std::atomic<uint64_t>& transfers;
+  };
 
   static void Pause() {
 #if defined(__x86_64__)
@@ -34,20 +50,22 @@ class WaitPolicy {
 
   // Tries to outlast a short wait. True when ready() became true; false: sleep on a futex.
   template <class Condition>
-  bool Outlast(bool oversubscribed, Condition ready) {
-    if (!oversubscribed) {
+  bool Outlast(const Surroundings& s, Condition ready) {
+    if (s.sleep_until_ns.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+      if (Sleeps(s)) return ready();
+    }
+    if (!s.crowded) {
       for (int i = 0; i < kSpins; i++) {
         if (ready()) return true;
         Pause();
       }
     }
-    if (futex_only_ > 0) {
-      futex_only_--;
-      return ready();
-    }
     if (ready()) return true;
-    if (first_waits_ > 0) first_waits_--;
-    // A look at the clock is four pages of code and data, which cost more after a switch than the look.
+    const uint32_t first_waits = first_waits_.load(std::memory_order_relaxed);
+    if (first_waits) first_waits_.store(first_waits - 1, std::memory_order_relaxed);
+    spreading_.BeforeYields(s.seen_on, s.ranks, s.rank, s.processors);
+    // A look at the clock is four pages of code and data, which cost more after a switch than the
+    // look.
     const int64_t late_ticks = Scale().TicksIn(kLateYieldNs);
     const auto now = [&] { return late_ticks ? static_cast<int64_t>(Ticks()) : NowNs(); };
     const int64_t late = late_ticks ? late_ticks : kLateYieldNs;
@@ -56,17 +74,11 @@ class WaitPolicy {
       sched_yield();
       const int64_t after = now();
       if (after - std::exchange(before, after) > late) {
-        if (first_waits_ > 0) return ready();
-        futex_only_ = backoff_;
-        backoff_ = backoff_ * 2 > kMaxBackoff ? kMaxBackoff : backoff_ * 2;
-        prompt_yields_ = 0;
+        // Among the first waits it was mostly a rank that is still starting.
+        if (!first_waits) WasLate(s);
         return ready();
       }
       if (ready()) return true;
-      if (++prompt_yields_ > kPromptYields) {
-        prompt_yields_ = 0;
-        backoff_ = backoff_ / 2 < kMinBackoff ? kMinBackoff : backoff_ / 2;
-      }
     }
     return false;
   }
@@ -75,24 +87,22 @@ class WaitPolicy {
   static constexpr int kSpins = 2000, kYields = 100;
   static constexpr uint32_t kFirstWaits = 8;
   static constexpr int64_t kLateYieldNs = 2'500'000;
-  // The first one is longer: with foreign threads about, every rank has to learn it.
-  static constexpr uint32_t kFirstBackoff = 2048, kMinBackoff = 512, kMaxBackoff = 16384;
-  static constexpr uint32_t kPromptYields = 2000;
 
   static const TickScale& Scale() {
     static const TickScale scale;
     return scale;
   }
+  static uint64_t Done(const Surroundings& s) {
+    return s.operations.load(std::memory_order_relaxed) +
+           s.transfers.load(std::memory_order_relaxed);
+  }
+  bool Sleeps(const Surroundings& s);
+  void WasLate(const Surroundings& s);
 
-  uint32_t first_waits_ = kFirstWaits;  // left
-  uint32_t futex_only_ = 0;  // waits left that do not yield
-  uint32_t backoff_ = kFirstBackoff;
-  uint32_t prompt_yields_ = 0;
+  std::atomic<uint32_t> first_waits_{kFirstWaits};  // left
+  Spreading spreading_;
+  std::mutex mutex_;
+  WaitMode mode_;  // guarded by mutex_
 };
-
-inline WaitPolicy& WaitPolicy::OfThread() {
-  thread_local WaitPolicy policy;
-  return policy;
-}
 
 }  // namespace hcclrun
