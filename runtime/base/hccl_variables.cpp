@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -96,10 +97,11 @@ bool IsInterface(const std::string& value) {
   return found;
 }
 
-// "60000-60050,60100" or "auto".
+// "60000-60050,60100" or "auto". Spaces do not count; nothing is as if it were not set.
 bool IsPortRange(const std::string& value) {
-  if (value == "auto") return true;
-  for (absl::string_view part : absl::StrSplit(value, ',')) {
+  const std::string text = WithoutSpaces(value);
+  if (text == "auto" || text.empty()) return true;
+  for (absl::string_view part : absl::StrSplit(text, ',')) {
     const std::vector<std::string> ends = absl::StrSplit(part, '-');
     if (ends.size() > 2) return false;
     for (const std::string& end : ends) {
@@ -120,14 +122,17 @@ bool IsWhitelistDisable(const std::string& value) {
   return list.is_object() && (list.contains("host_ip") || list.contains("device_ip"));
 }
 
+// Spaces and capitals do not count.
 bool IsDfsConfig(const std::string& value) {
-  for (absl::string_view item : absl::StrSplit(value, ',')) {
+  const std::string items = absl::AsciiStrToLower(WithoutSpaces(value));
+  for (absl::string_view item : absl::StrSplit(items, ',')) {
     const std::vector<std::string> pair = absl::StrSplit(item, ':');
     if (pair.size() != 2) return false;
     const std::string& text = pair[1];
     const bool good = pair[0] == "connection_fault_detection_time"
                           ? text == "0" || Whole(text, 20, 7200)
-                      : pair[0] == "cluster_heartbeat" || pair[0] == "stuck_detection"
+                      : pair[0] == "cluster_heartbeat" || pair[0] == "stuck_detection" ||
+                              pair[0] == "task_exception"
                           ? OneOf(text, {"on", "off"})
                       : pair[0] == "inconsistent_check"    ? OneOf(text, {"on", "first", "off"})
                       : pair[0] == "task_monitor_interval" ? Whole(text, 0, INT32_MAX)
@@ -176,9 +181,12 @@ constexpr char kNoNetwork[] = "accepted; there is no network here";
 
 }  // namespace
 
+// Spaces do not count; nothing is as if it were not set.
 bool LegalAlgorithm(const std::string& value) {
-  if (value.find('=') == std::string::npos) return LegalLevels(value);
-  for (absl::string_view item : absl::StrSplit(value, '/')) {
+  const std::string text = WithoutSpaces(value);
+  if (text.empty()) return true;
+  if (text.find('=') == std::string::npos) return LegalLevels(text);
+  for (absl::string_view item : absl::StrSplit(text, '/')) {
     const std::vector<std::string> pair = absl::StrSplit(item, '=');
     if (pair.size() != 2 || !LegalLevels(pair[1]) ||
         !OneOf(pair[0], {"allgather", "reducescatter", "allreduce", "alltoall", "alltoallv",

@@ -292,7 +292,8 @@ Fault Communicator::Queue(const Descriptor& descriptor, const Buffer& in, const 
   if (buffers_->shared()) {
     if (Fault f = buffers_->Begin(name(), descriptor.stream)) return f;
   }
-  if (!request.v && !buffers_->shared() && in.bytes + out.bytes <= kInlineBytes) {
+  // Not idle: it would have to wait for others in front of it.
+  if (!request.v && !buffers_->shared() && in.bytes + out.bytes <= kInlineBytes && stream.Idle()) {
     try {
       CollectiveTask task(Borrowed(), descriptor, in, out);
       task.note = note;

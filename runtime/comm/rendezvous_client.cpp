@@ -123,7 +123,8 @@ class Client {
   // The server is a thread of a member. If that has died, operations of those that were answered
   // fail because of it, and not because this rank was not, which is what they may see first.
   static void TellDeath(const ControlView& view) {
-    const Deadline soon = Deadline::After(100);  // a process that ends closes its sockets before
+    // A process that ends closes its sockets before; on a busy machine, long before.
+    const Deadline soon = Deadline::After(1000);
     do {
       for (uint32_t r = 0; r < view.size; r++) {
         if (view.ranks[r].state.load(std::memory_order_seq_cst) != uint32_t(RankState::kAlive) ||

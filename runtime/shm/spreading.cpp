@@ -1,6 +1,7 @@
 #include "shm/spreading.h"
 
 #include <algorithm>
+#include <new>
 
 #include "shm/processors.h"
 
@@ -36,7 +37,10 @@ void Spreading::Look(SeenOn* seen, uint32_t ranks, uint32_t rank, uint32_t proce
                       std::memory_order_relaxed);
   } else {
     look_after_.store(std::min(kMostWaits, looks_after * 2), std::memory_order_relaxed);
-    Move(seen, ranks, rank, most);
+    try {
+      Move(seen, ranks, rank, most);
+    } catch (const std::bad_alloc&) {  // then it stays
+    }
   }
 }
 
