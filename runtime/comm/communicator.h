@@ -22,6 +22,7 @@
 #include "comm/output_count.h"
 #include "comm/places.h"
 #include "comm/rendezvous_client.h"
+#include "comm/thresholds.h"
 #include "device/device.h"
 #include "device/memory_map.h"
 #include "device/stream.h"
@@ -182,14 +183,16 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   bool PlaceIsFree(uint64_t sequence);
 
   StallWatch& stall() { return stall_; }
-  // As WaitPolicy::Outlast(), for waits of this rank for the others.
+  // As WaitPolicy::Outlast(), for waits of this rank for the others, who move so many bytes
+  // meanwhile, together.
   template <class Condition>
-  bool OutlastWait(Condition ready) {
+  bool OutlastWait(Condition ready, uint64_t bytes_moved) {
     const ControlHeader& header = *view().header;
     const RankRecord& own = view().ranks[rank_];
+    const bool takes_long = bytes_moved >= kLongWorkBytes;
     return wait_policy_.Outlast({rank_, size_, header.processors, header.oversubscribed != 0,
-                                 view().header->sleep_until_ns, view().seen_on, own.issued,
-                                 own.transfers},
+                                 takes_long, view().header->waits[takes_long],
+                                 view().seen_on, own.issued, own.transfers},
                                 ready);
   }
   uint32_t record() const { return record_; }  // its id in the flight recorder (shm/recorder.h)

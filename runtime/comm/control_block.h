@@ -23,6 +23,7 @@
 #include "comm/transfer_channel.h"
 #include "shm/event_count.h"
 #include "shm/spreading.h"
+#include "shm/wait_policy.h"
 
 namespace hcclrun {
 
@@ -235,8 +236,7 @@ struct ControlHeader {
   // As the server was told, so that they are the same for all ranks.
   uint32_t engine;           // Engine
   uint32_t accumulate_fp32;  // HCCLRUN_ACCUMULATE
-  // WaitPolicy's: until when all ranks sleep at once where they wait.
-  std::atomic<int64_t> sleep_until_ns;
+  alignas(64) WaitWords waits[2];  // WaitPolicy's; [1]: of waits for what takes long
 
   // 0 = in use; else cause << 32 | rank + 1. Set once by compare-exchange; readers need only the
   // value itself.

@@ -158,7 +158,7 @@ Fault SymmetricHeap::Exchange(SymmetricMapping* mapping, uint64_t user_bytes,
     auto ready = [&] {
       return complete() || given_up() || AbortOf(view).cause != AbortCause::kNone;
     };
-    if (!comm_->OutlastWait(ready)) {
+    if (!comm_->OutlastWait(ready, 0)) {
       NoteWaiting(round);
       view.header->event.WaitOnce(ready, deadline.Remaining(EventCount::kSliceNs));
     }

@@ -4,18 +4,18 @@
 
 namespace hcclrun {
 
-void WaitMode::Begin(int64_t now_ns, uint64_t done) {
+void WaitMode::Begin(int64_t now_ns, uint64_t done, uint64_t late) {
   begun_ = true;
   begin_ns_ = now_ns;
   begin_done_ = done;
-  late_ = 0;
+  begin_late_ = late;
 }
 
 int64_t WaitMode::PerOperation(int64_t now_ns, uint64_t done) const {
   return (now_ns - begin_ns_) / static_cast<int64_t>(std::max<uint64_t>(1, done - begin_done_));
 }
 
-int64_t WaitMode::Late(int64_t now_ns, uint64_t done) {
+int64_t WaitMode::Late(int64_t now_ns, uint64_t done, uint64_t late) {
   if (state_ != State::kYields) {
     // The end of that has been missed, since others have taken the word back.
     if (now_ns < until_ns_) return 0;
@@ -27,17 +27,14 @@ int64_t WaitMode::Late(int64_t now_ns, uint64_t done) {
       late_to_try_ = kFewLate;
       sleep_ns_ = kFirstSleepNs;
     }
-    Begin(now_ns, done);
-    late_ = 1;
+    Begin(now_ns, done, late - 1);  // this one counts
     return 0;
   }
-  if (++late_ < late_to_try_) return 0;
+  if (begin_late_ == kUnknown) begin_late_ = late - 1;
+  if (late - begin_late_ < late_to_try_) return 0;
   const int64_t per_operation = PerOperation(now_ns, done);
-  Begin(now_ns, done);
-  if (per_operation < kWorthNs) {
-    late_ = 1;
-    return 0;
-  }
+  Begin(now_ns, done, late - 1);
+  if (per_operation < kWorthNs) return 0;
   yielding_ns_ = per_operation;
   state_ = State::kTries;
   return until_ns_ = now_ns + kTryNs;
@@ -68,7 +65,7 @@ int64_t WaitMode::Over(int64_t now_ns, uint64_t done) {
     return until_ns_;
   }
   state_ = State::kYields;
-  Begin(now_ns, done);
+  Begin(now_ns, done, kUnknown);
   late_to_try_ = 1;  // if it is still there
   return 0;
 }

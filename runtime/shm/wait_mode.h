@@ -5,7 +5,7 @@
 // That may be another rank between two operations: then the next waits are short again, and to
 // sleep in them would make operations many times slower. Or it is a foreign program, which takes
 // whole slices from everybody who yields to it, and sleeping is many times quicker. So a rank that
-// had several late yields has all ranks sleep for a while, and compares the time of an operation
+// finds several operations with late yields has all ranks sleep for a while, and compares the time of an operation
 // in both modes. Is it much shorter, they go on sleeping, longer each time; if not, the rank waits
 // for more late yields before it tries again.
 //
@@ -18,8 +18,9 @@ namespace hcclrun {
 
 class WaitMode {
  public:
-  // A yield of this rank came back late. Returns until when all ranks shall sleep; 0: go on.
-  int64_t Late(int64_t now_ns, uint64_t done);
+  // A yield of this rank came back late; `late`: operations in which one of any rank has, so far.
+  // Returns until when all ranks shall sleep; 0: go on.
+  int64_t Late(int64_t now_ns, uint64_t done, uint64_t late);
   // Ranks sleep until `until_ns`, which is later than now, whoever has said so.
   void Sleeping(int64_t until_ns, int64_t now_ns);
   // That time has passed: as Late().
@@ -33,18 +34,18 @@ class WaitMode {
   static constexpr int64_t kMs = 1'000'000;
   static constexpr int64_t kTryNs = 5 * kMs, kFirstSleepNs = 50 * kMs, kLongestSleepNs = 800 * kMs;
   static constexpr int64_t kForgetNs = 500 * kMs;  // late yields further apart have no connection
-  static constexpr int64_t kWorthNs = 100'000;     // quicker operations are quick enough
-  static constexpr uint32_t kFewLate = 3, kManyLate = 64;
+  static constexpr int64_t kWorthNs = 20'000;      // quicker operations are quick enough
+  static constexpr uint64_t kFewLate = 3, kManyLate = 64, kUnknown = UINT64_MAX;
 
-  void Begin(int64_t now_ns, uint64_t done);
+  void Begin(int64_t now_ns, uint64_t done, uint64_t late);
   int64_t PerOperation(int64_t now_ns, uint64_t done) const;
 
   State state_ = State::kYields;
   bool begun_ = false;  // the two below are the start of what is measured
   int64_t begin_ns_ = 0;
   uint64_t begin_done_ = 0;
-  uint32_t late_ = 0;  // yields since then
-  uint32_t late_to_try_ = kFewLate;
+  uint64_t begin_late_ = 0;  // operations with a late yield before; kUnknown: all but the next one
+  uint64_t late_to_try_ = kFewLate;
   int64_t yielding_ns_ = 0;  // per operation, before the try
   int64_t sleep_ns_ = kFirstSleepNs;
   int64_t until_ns_ = 0;

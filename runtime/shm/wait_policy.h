@@ -7,10 +7,14 @@
 // goes to the futex, and shm/wait_mode.h decides about the next ones. A thread that yields also
 // sees to it that the ranks do not crowd on one processor (shm/spreading.h).
 //
-// What ranks share: a word that says until when all of them sleep at once (time of NowNs(); 0 = not
-// at all). Any rank raises it; who has said the time that is there takes it back when it has
-// passed. Relaxed: it orders nothing, and a rank that misses it yields once more. When a rank dies
-// that should have taken it back, the others look at the clock before each wait.
+// Long operations are another matter than short ones: a rank that works on one takes time slices
+// like a foreign program, and whether it is better to sleep meanwhile says nothing about waits of
+// microseconds. So all is there twice, for waits of both kinds.
+//
+// What ranks share is in WaitWords. Any rank raises sleep_until_ns; who has said the time that is
+// there takes it back when it has passed. All relaxed: they order nothing, and a rank that misses
+// something yields once more, or counts one more. When a rank dies that should have taken the time
+// back, the others look at the clock before each wait.
 
 #include <sched.h>
 
@@ -26,6 +30,12 @@
 
 namespace hcclrun {
 
+struct WaitWords {
+  std::atomic<int64_t> sleep_until_ns;  // time of NowNs() until which all sleep at once; 0 = not
+  std::atomic<uint64_t> late;           // operations in which a yield of any rank was late
+  std::atomic<uint64_t> last_late;      // the last of them, as its rank numbers it
+};
+
 // Of one rank in one communicator; any of its threads.
 class WaitPolicy {
  public:
@@ -34,7 +44,8 @@ class WaitPolicy {
     uint32_t rank, ranks;
     uint32_t processors;  // that they share
     bool crowded;         // fewer than ranks
-    std::atomic<int64_t>& sleep_until_ns;
+    bool takes_long;      // what is waited for; see kLongWorkBytes
+    WaitWords& words;     // of such waits
     SeenOn* seen_on;
     const std::atomic<uint64_t>& operations;  // that this rank has called, so far; and likewise
     const std::atomic<uint64_t>& transfers;
@@ -51,7 +62,7 @@ class WaitPolicy {
   // Tries to outlast a short wait. True when ready() became true; false: sleep on a futex.
   template <class Condition>
   bool Outlast(const Surroundings& s, Condition ready) {
-    if (s.sleep_until_ns.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    if (s.words.sleep_until_ns.load(std::memory_order_relaxed) != 0) [[unlikely]] {
       if (Sleeps(s)) return ready();
     }
     if (!s.crowded) {
@@ -102,7 +113,7 @@ class WaitPolicy {
   std::atomic<uint32_t> first_waits_{kFirstWaits};  // left
   Spreading spreading_;
   std::mutex mutex_;
-  WaitMode mode_;  // guarded by mutex_
+  WaitMode modes_[2];  // guarded by mutex_; [1]: of waits for what takes long
 };
 
 }  // namespace hcclrun

@@ -19,7 +19,7 @@ class Rank {
     Runs(operations, each_ns);
     now += 3 * kMs;
     done++;
-    return mode.Late(now, done);
+    return mode.Late(now, done, ++late);
   }
   void Runs(uint64_t operations, int64_t each_ns) {
     now += static_cast<int64_t>(operations) * each_ns;
@@ -33,7 +33,7 @@ class Rank {
 
   WaitMode mode;
   int64_t now = 1000 * kMs;
-  uint64_t done = 0;
+  uint64_t done = 0, late = 0;
 };
 
 TEST(WaitMode, OneLateYieldIsForgotten) {
@@ -86,6 +86,19 @@ TEST(WaitMode, RanksThatComputeBetweenOperationsYieldOn) {
   }
   EXPECT_GT(tries, 3);
   EXPECT_LT(tries, 10000 / 50) << "tries become rarer";
+}
+
+TEST(WaitMode, LateOperationsOfOtherRanksCount) {
+  Rank r;
+  EXPECT_EQ(r.RunsUntilLate(5, 8 * kUs), 0);
+  r.late++;
+  EXPECT_NE(r.RunsUntilLate(5, 8 * kUs), 0) << "the second of this rank, the third of all";
+}
+
+TEST(WaitMode, SeveralLateYieldsInOneOperationAreOne) {
+  Rank r;
+  EXPECT_EQ(r.RunsUntilLate(5, 8 * kUs), 0);
+  for (int i = 0; i < 100; i++) EXPECT_EQ(r.mode.Late(r.now + i * kMs, r.done, r.late), 0);
 }
 
 TEST(WaitMode, NoOperationWhileSleepingIsNoGain) {
