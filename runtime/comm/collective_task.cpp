@@ -367,7 +367,8 @@ void CollectiveTask::WaitForProgress(int64_t limit_ns) {
   auto complete = [&] {
     return stage_ == Stage::kMatch && !crowded && !exchanges_ && ++looks % 16 ? Completed() : ready();
   };
-  if (comm_->OutlastWait(complete, (in_.bytes + out_.bytes) * comm_->size())) return;
+  if (comm_->OutlastWait(complete, v_ ? (in_.bytes + out_.bytes) * comm_->size()
+                                     : BytesMoved(descriptor_, comm_->size()))) return;
   if (!waiting_) {  // the time-out begins; what a short wait took before does not count
     waiting_ = true;
     waiting_since_ns_ = NowNs();

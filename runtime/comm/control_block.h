@@ -27,7 +27,7 @@
 
 namespace hcclrun {
 
-inline constexpr uint32_t kLayoutVersion = 13;  // of everything that travels between processes
+inline constexpr uint32_t kLayoutVersion = 14;  // of everything that travels between processes
 inline constexpr uint64_t kControlMagic = 0x6863636c636f6d6d;
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kMaxRanks = 1024;

@@ -9,8 +9,8 @@ namespace hcclrun {
 // microseconds.
 inline constexpr uint64_t kInlineBytes = 16 << 10;
 
-// Bytes moved from which a processor may be busy for a time slice with an operation, or with a batch
-// of them.
+// Bytes moved from which a processor may be busy for a time slice with an operation, or with a
+// batch of them.
 inline constexpr uint64_t kLongWorkBytes = 4 << 20;
 
 // Bytes moved from which stores bypass the caches: what the last-level cache holds, where that is

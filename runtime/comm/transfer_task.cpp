@@ -329,7 +329,7 @@ void TransferTask::WaitForProgress(int64_t limit_ns) {
   auto ready = [this, &view] {
     return AnyCanGoOn() || view.header->abort_word.load(std::memory_order_seq_cst) != 0;
   };
-  if (comm_->OutlastWait(ready, 2 * bytes_ * comm_->size())) return;
+  if (comm_->OutlastWait(ready, 2 * bytes_)) return;
   if (!waiting_) {
     waiting_ = true;
     waiting_since_ns_ = NowNs();

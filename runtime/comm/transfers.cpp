@@ -121,7 +121,7 @@ Fault Communicator::SubmitTransfers(CallId call, absl::Span<const TransferReques
     for (const Transfer& t : transfers) t.note.Failed(static_cast<uint32_t>(kind));
   };
   bool queued = false;
-  if (bytes <= kInlineBytes) {  // as Communicator::Queue()
+  if (bytes <= kInlineBytes && stream->Idle()) {  // as Communicator::Queue()
     try {
       TransferTask task(Borrowed(), call, transfers);
       queued = stream->RunAtOnce(task, TransferTask::Keep);

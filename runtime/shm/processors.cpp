@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
@@ -48,23 +49,40 @@ std::vector<int> CoresFirst(std::vector<int> processors) {
 
 namespace {
 
-bool Bind(const std::vector<int>& processors) {
-  const int bits = *std::max_element(processors.begin(), processors.end()) + 1;
-  cpu_set_t* set = CPU_ALLOC(bits);
-  if (!set) return false;
-  const size_t bytes = CPU_ALLOC_SIZE(bits);
-  CPU_ZERO_S(bytes, set);
-  for (const int p : processors) CPU_SET_S(p, bytes, set);
-  const bool bound = sched_setaffinity(0, bytes, set) == 0;
-  CPU_FREE(set);
-  return bound;
-}
+// An affinity mask, made before it is needed.
+class Mask {
+ public:
+  explicit Mask(const std::vector<int>& processors)
+      : bits_(*std::max_element(processors.begin(), processors.end()) + 1), set_(CPU_ALLOC(bits_)) {
+    if (!set_) return;
+    CPU_ZERO_S(bytes(), set_);
+    for (const int p : processors) CPU_SET_S(p, bytes(), set_);
+  }
+  ~Mask() {
+    if (set_) CPU_FREE(set_);
+  }
+  Mask(const Mask&) = delete;
+  bool Apply() const { return set_ && sched_setaffinity(0, bytes(), set_) == 0; }
+  explicit operator bool() const { return set_ != nullptr; }
+
+ private:
+  size_t bytes() const { return CPU_ALLOC_SIZE(bits_); }
+  const int bits_;
+  cpu_set_t* const set_;
+};
 
 }  // namespace
 
 // The kernel moves a thread before it returns, if it is not where it may be.
 bool MoveThread(int processor, const std::vector<int>& allowed) {
-  return Bind({processor}) && Bind(allowed);
+  const Mask there({processor}), before(allowed);
+  if (!before || !there.Apply()) return false;
+  if (before.Apply()) return true;
+  // None of them is left: all that the kernel lets it have.
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);
+  sched_setaffinity(0, sizeof all, &all);
+  return true;
 }
 
 uint32_t UsableProcessors() {

@@ -15,8 +15,9 @@ std::vector<int> ProcessorsOf(pid_t process);
 // The same, one processor of every core first, then the cores' second threads and so on.
 std::vector<int> CoresFirst(std::vector<int> processors);
 
-// Moves the calling thread to one of `allowed`, which must be its affinity mask, and leaves the mask
-// as it is. False: it may not. (A mask that another thread sets for it in this instant is lost.)
+// Moves the calling thread to one of `allowed`, which must be its affinity mask, and leaves the
+// mask as it is. False: it may not. (A mask that another thread sets for it in this instant is
+// lost, and the mask does not grow any more where processors are added.)
 bool MoveThread(int processor, const std::vector<int>& allowed);
 
 // How many the calling thread may use. At least 1.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "shm/processors.h"
 
@@ -24,39 +25,42 @@ int PlaceFor(uint32_t rank, const std::vector<int>& on, uint32_t most,
   return -1;
 }
 
-void Spreading::Look(SeenOn* seen, uint32_t ranks, uint32_t rank, uint32_t processors) {
-  const uint32_t most = processors ? (ranks + processors - 1) / processors : ranks;
+void Spreading::Look(const View& view, uint32_t processors) {
+  const uint32_t most = processors ? (view.ranks + processors - 1) / processors : view.ranks;
   waits_.store(0, std::memory_order_relaxed);
-  const uint16_t here = seen[rank].load(std::memory_order_relaxed);
   uint32_t before = 0;
-  for (uint32_t r = 0; r < rank && here; r++)
-    before += seen[r].load(std::memory_order_relaxed) == here;
-  const uint32_t looks_after = look_after_.load(std::memory_order_relaxed);
+  for (uint32_t r = 0; r < view.rank && view.here; r++)
+    before += view.seen[r].load(std::memory_order_relaxed) == view.here;
+  const uint32_t after = look_after_.load(std::memory_order_relaxed);
   if (before < most) {
-    look_after_.store(std::max(kFewestWaits, looks_after - looks_after / 64),
-                      std::memory_order_relaxed);
-  } else {
-    look_after_.store(std::min(kMostWaits, looks_after * 2), std::memory_order_relaxed);
-    try {
-      Move(seen, ranks, rank, most);
-    } catch (const std::bad_alloc&) {  // then it stays
-    }
+    look_after_.store(std::max(kFewestWaits, after - (after / 64 + 1)), std::memory_order_relaxed);
+    return;
+  }
+  look_after_.store(std::min(kMostWaits, after * 2), std::memory_order_relaxed);
+  try {
+    Move(view, most);
+  } catch (const std::bad_alloc&) {  // then it stays
   }
 }
 
-void Spreading::Move(SeenOn* seen, uint32_t ranks, uint32_t rank, uint32_t most) {
+void Spreading::Move(const View& view, uint32_t most) {
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock) return;
-  const std::vector<int> allowed = ProcessorsOf(0);
+  std::vector<int> allowed = ProcessorsOf(0);
   if (allowed.size() < 2) return;
-  if (!std::is_permutation(allowed.begin(), allowed.end(), cores_first_.begin(),
-                           cores_first_.end()))
+  if (allowed != allowed_) {
     cores_first_ = CoresFirst(allowed);
-  std::vector<int> on(ranks);
-  for (uint32_t r = 0; r < ranks; r++) on[r] = int{seen[r].load(std::memory_order_relaxed)} - 1;
-  const int to = PlaceFor(rank, on, most, cores_first_);
-  if (to < 0 || !MoveThread(to, allowed)) return;
-  seen[rank].store(static_cast<uint16_t>(to + 1), std::memory_order_relaxed);
+    std::rotate(cores_first_.begin(), cores_first_.begin() + view.first % cores_first_.size(),
+                cores_first_.end());
+    allowed_ = std::move(allowed);
+  }
+  std::vector<int> on(view.ranks);
+  for (uint32_t r = 0; r < view.ranks; r++)
+    on[r] = int{view.seen[r].load(std::memory_order_relaxed)} - 1;
+  on[view.rank] = int{view.here} - 1;
+  const int to = PlaceFor(view.rank, on, most, cores_first_);
+  if (to < 0 || !MoveThread(to, allowed_)) return;
+  view.seen[view.rank].store(static_cast<uint16_t>(to + 1), std::memory_order_relaxed);
 }
 
 }  // namespace hcclrun

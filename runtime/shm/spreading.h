@@ -34,28 +34,38 @@ int PlaceFor(uint32_t rank, const std::vector<int>& on, uint32_t most,
 // Of one rank; any of its threads.
 class Spreading {
  public:
-  // By a thread that is about to yield to others. `processors`: that the ranks share.
-  void BeforeYields(SeenOn* seen, uint32_t ranks, uint32_t rank, uint32_t processors) {
+  // By a thread that is about to yield to others. `processors`: that the ranks share. `first`: where
+  // free places are looked for first, some number that the ranks of a communicator agree about and
+  // those of others mostly do not, so that not all fill the same processor.
+  void BeforeYields(SeenOn* seen, uint32_t ranks, uint32_t rank, uint32_t processors,
+                    uint32_t first) {
     const auto here = static_cast<uint16_t>(sched_getcpu() + 1);
     if (seen[rank].load(std::memory_order_relaxed) != here)
       seen[rank].store(here, std::memory_order_relaxed);
     const uint32_t waits = waits_.load(std::memory_order_relaxed) + 1;
     waits_.store(waits, std::memory_order_relaxed);
     if (waits >= look_after_.load(std::memory_order_relaxed))
-      Look(seen, ranks, rank, processors);
+      Look({seen, ranks, rank, here, first}, processors);
   }
 
  private:
   static constexpr uint32_t kFewestWaits = 16, kMostWaits = 8192;
 
-  void Look(SeenOn* seen, uint32_t ranks, uint32_t rank, uint32_t processors);
-  void Move(SeenOn* seen, uint32_t ranks, uint32_t rank, uint32_t most);
+  struct View {
+    SeenOn* seen;
+    uint32_t ranks, rank;
+    uint16_t here;  // where this thread is, as in `seen`
+    uint32_t first;
+  };
+  void Look(const View& view, uint32_t processors);
+  void Move(const View& view, uint32_t most);
 
   // Written by threads that may overwrite each other's, which makes a look early or late.
   std::atomic<uint32_t> waits_{0};
   std::atomic<uint32_t> look_after_{kFewestWaits};
   std::mutex mutex_;
-  std::vector<int> cores_first_;  // guarded by mutex_: what was allowed, in CoresFirst()'s order
+  // Guarded by mutex_: the affinity mask at the last move, and in CoresFirst()'s order.
+  std::vector<int> allowed_, cores_first_;
 };
 
 }  // namespace hcclrun

@@ -12,9 +12,9 @@
 // microseconds. So all is there twice, for waits of both kinds.
 //
 // What ranks share is in WaitWords. Any rank raises sleep_until_ns; who has said the time that is
-// there takes it back when it has passed. All relaxed: they order nothing, and a rank that misses
-// something yields once more, or counts one more. When a rank dies that should have taken the time
-// back, the others look at the clock before each wait.
+// there takes it back when it has passed, or anybody some time later, if that rank does not come
+// any more. All relaxed: they order nothing, and a rank that misses something yields once more, or
+// counts one more.
 
 #include <sched.h>
 
@@ -47,8 +47,9 @@ class WaitPolicy {
     bool takes_long;      // what is waited for; see kLongWorkBytes
     WaitWords& words;     // of such waits
     SeenOn* seen_on;
-    const std::atomic<uint64_t>& operations;  // that this rank has called, so far; and likewise
+    const std::atomic<uint64_t>& operations;  // that this rank is done with, so far; and likewise
     const std::atomic<uint64_t>& transfers;
+    uint32_t first_processor;  // see Spreading
   };
 
   static void Pause() {
@@ -74,7 +75,7 @@ class WaitPolicy {
     if (ready()) return true;
     const uint32_t first_waits = first_waits_.load(std::memory_order_relaxed);
     if (first_waits) first_waits_.store(first_waits - 1, std::memory_order_relaxed);
-    spreading_.BeforeYields(s.seen_on, s.ranks, s.rank, s.processors);
+    spreading_.BeforeYields(s.seen_on, s.ranks, s.rank, s.processors, s.first_processor);
     // A look at the clock is four pages of code and data, which cost more after a switch than the
     // look.
     const int64_t late_ticks = Scale().TicksIn(kLateYieldNs);

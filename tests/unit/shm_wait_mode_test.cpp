@@ -109,6 +109,65 @@ TEST(WaitMode, NoOperationWhileSleepingIsNoGain) {
   EXPECT_EQ(r.mode.Over(r.now, r.done), 0);
 }
 
+TEST(WaitMode, SlowOperationsAreTriedLonger) {
+  Rank r;
+  int64_t until = 0;
+  while (!until) until = r.RunsUntilLate(0, 0);
+  EXPECT_EQ(until, r.now + 12 * kMs) << "four operations of 3 ms";
+  until = 0;
+  Rank slow;
+  while (!until) until = slow.RunsUntilLate(1, 50 * kMs);
+  EXPECT_EQ(until, slow.now + 40 * kMs);
+}
+
+TEST(WaitMode, GainByChanceIsFoundOut) {
+  Rank r;
+  int64_t until = 0;
+  while (!until) until = r.RunsUntilLate(5, 8 * kUs);
+  until = r.SleepsUntil(until, 60 * kUs);
+  ASSERT_EQ(until, r.now + 50 * kMs);
+  while (r.now < until) {
+    r.Runs(5, 60 * kUs);
+    r.Runs(1, 3 * kMs);
+  }
+  EXPECT_EQ(r.mode.Over(r.now, r.done), 0);
+  for (int late = 1; late < 6; late++) EXPECT_EQ(r.RunsUntilLate(5, 8 * kUs), 0) << late;
+  EXPECT_NE(r.RunsUntilLate(5, 8 * kUs), 0) << "twice as many as before";
+}
+
+TEST(WaitMode, EndThatIsNotYetThereChangesNothing) {
+  Rank r;
+  int64_t until = 0;
+  while (!until) until = r.RunsUntilLate(5, 8 * kUs);
+  r.Runs(10, 60 * kUs);
+  EXPECT_EQ(r.mode.Over(r.now, r.done), 0);
+  until = r.SleepsUntil(until, 60 * kUs);
+  EXPECT_EQ(until, r.now + 50 * kMs) << "the try is still under way";
+}
+
+TEST(WaitMode, TryThatNobodyEndedIsForgotten) {
+  Rank r;
+  int64_t until = 0;
+  while (!until) until = r.RunsUntilLate(5, 8 * kUs);
+  r.now = until + 3'600'000 * kMs;
+  EXPECT_EQ(r.mode.Over(r.now, r.done), 0);
+  EXPECT_EQ(r.RunsUntilLate(5, 8 * kUs), 0);
+  EXPECT_EQ(r.RunsUntilLate(5, 8 * kUs), 0);
+  EXPECT_NE(r.RunsUntilLate(5, 8 * kUs), 0) << "no more than at the beginning";
+}
+
+TEST(WaitMode, AnothersSleepCountsInATry) {
+  Rank r;
+  int64_t until = 0;
+  while (!until) until = r.RunsUntilLate(5, 8 * kUs);
+  r.mode.Sleeping(r.now + 200 * kMs, r.now);
+  r.now = until;
+  EXPECT_EQ(r.mode.Over(r.now, r.done), 0) << "not yet";
+  r.now += 201 * kMs;
+  EXPECT_EQ(r.mode.Over(r.now, r.done), 0);
+  EXPECT_NE(r.RunsUntilLate(5, 8 * kUs), 0);
+}
+
 TEST(WaitMode, WhatAnotherRankHasFoundCounts) {
   Rank r;
   r.mode.Sleeping(r.now + 200 * kMs, r.now);
@@ -137,6 +196,14 @@ TEST(WaitMode, MissedEndOfSleepIsMadeUpFor) {
   while (!until) until = r.RunsUntilLate(5, 8 * kUs);
   r.now = until + kMs;  // others have taken the word back before this rank looked
   EXPECT_EQ(r.RunsUntilLate(5, 8 * kUs), 0);
+  EXPECT_EQ(r.RunsUntilLate(5, 8 * kUs), 0);
+  EXPECT_NE(r.RunsUntilLate(5, 8 * kUs), 0);
+}
+
+TEST(WaitMode, AfterAMissedEndOfSleepFewAreEnough) {
+  Rank r;
+  r.mode.Sleeping(r.now + 200 * kMs, r.now);
+  r.now += 201 * kMs;
   EXPECT_EQ(r.RunsUntilLate(5, 8 * kUs), 0);
   EXPECT_NE(r.RunsUntilLate(5, 8 * kUs), 0);
 }
