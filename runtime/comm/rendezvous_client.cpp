@@ -124,7 +124,7 @@ class Client {
   // fail because of it, and not because this rank was not, which is what they may see first.
   static void TellDeath(const ControlView& view) {
     // A process that ends closes its sockets before; on a busy machine, long before.
-    const Deadline soon = Deadline::After(1000);
+    const Deadline soon = Deadline::After(400);
     do {
       for (uint32_t r = 0; r < view.size; r++) {
         if (view.ranks[r].state.load(std::memory_order_seq_cst) != uint32_t(RankState::kAlive) ||
@@ -135,7 +135,7 @@ class Client {
       }
       const timespec nap = {0, 1'000'000};
       nanosleep(&nap, nullptr);
-    } while (!soon.passed());
+    } while (!soon.passed() && AbortOf(view).cause == AbortCause::kNone);
   }
 
   void SendReady(const Fault& fault) {
