@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the library and the comparison's programs, optimised, and compares hcclrun with the MPIs that are installed
 # (installs Debian's Open MPI and MPICH if they are missing). Arguments go to compare.py; --quick takes a minute, all
-# of it some 50 minutes. Results in build/release/compare.
+# of it some 40 minutes. Results in build/release/compare.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 scripts/setup.sh compare

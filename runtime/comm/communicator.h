@@ -190,10 +190,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     ControlHeader& header = *view().header;
     const RankRecord& own = view().ranks[rank_];
     const bool takes_long = bytes_moved >= kLongWorkBytes;
-    return wait_policy_.Outlast({rank_, size_, header.processors, header.oversubscribed != 0,
-                                 takes_long, header.waits[takes_long], view().seen_on,
-                                 own.operations_done, own.transfers_done,
-                                 static_cast<uint32_t>(view().ranks[0].pid)},
+    return wait_policy_.Outlast({rank_, size_, header.processors, takes_long,
+                                 header.waits[takes_long], view().seen_on, own.operations_done,
+                                 own.transfers_done, static_cast<uint32_t>(view().ranks[0].pid)},
                                 ready);
   }
   uint32_t record() const { return record_; }  // its id in the flight recorder (shm/recorder.h)

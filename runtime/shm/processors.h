@@ -17,7 +17,8 @@ std::vector<int> CoresFirst(std::vector<int> processors);
 
 // Moves the calling thread to one of `allowed`, which must be its affinity mask, and leaves the
 // mask as it is. False: it may not. (A mask that another thread sets for it in this instant is
-// lost, and the mask does not grow any more where processors are added.)
+// lost, and the mask does not grow any more where processors are added. Where a real-time thread
+// keeps `processor` to itself, this thread goes on when the kernel lets it.)
 bool MoveThread(int processor, const std::vector<int>& allowed);
 
 // How many the calling thread may use. At least 1.

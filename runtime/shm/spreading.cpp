@@ -28,6 +28,7 @@ int PlaceFor(uint32_t rank, const std::vector<int>& on, uint32_t most,
 void Spreading::Look(const View& view, uint32_t processors) {
   const uint32_t most = processors ? (view.ranks + processors - 1) / processors : view.ranks;
   waits_.store(0, std::memory_order_relaxed);
+  // What PlaceFor() begins with, without a system call and without memory.
   uint32_t before = 0;
   for (uint32_t r = 0; r < view.rank && view.here; r++)
     before += view.seen[r].load(std::memory_order_relaxed) == view.here;

@@ -43,13 +43,14 @@ class WaitPolicy {
   struct Surroundings {
     uint32_t rank, ranks;
     uint32_t processors;  // that they share
-    bool crowded;         // fewer than ranks
     bool takes_long;      // what is waited for; see kLongWorkBytes
     WaitWords& words;     // of such waits
     SeenOn* seen_on;
     const std::atomic<uint64_t>& operations;  // that this rank is done with, so far; and likewise
     const std::atomic<uint64_t>& transfers;
     uint32_t first_processor;  // see Spreading
+
+    bool crowded() const { return ranks > processors; }
   };
 
   static void Pause() {
@@ -66,7 +67,7 @@ class WaitPolicy {
     if (s.words.sleep_until_ns.load(std::memory_order_relaxed) != 0) [[unlikely]] {
       if (Sleeps(s)) return ready();
     }
-    if (!s.crowded) {
+    if (!s.crowded()) {
       for (int i = 0; i < kSpins; i++) {
         if (ready()) return true;
         Pause();
